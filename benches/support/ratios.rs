@@ -1,0 +1,96 @@
+//! The summary: criterion's estimates of this run as operations per second, and the ratios that windlass is judged by.
+
+use std::{fs, path::Path, time::SystemTime};
+
+use serde_json::Value;
+
+use super::stream::Shape;
+
+/// What windlass has to reach at one million live ids, with 1 and 2 threads.
+struct Demand {
+    ours: &'static str,
+    /// A function, or none for the fastest rival.
+    theirs: Option<&'static str>,
+    at_least: [Option<f64>; 2],
+}
+
+const DEMANDS: [Demand; 3] = [
+    Demand { ours: "windlass", theirs: None, at_least: [Some(1.0), Some(1.5)] },
+    Demand { ours: "windlass_batch", theirs: None, at_least: [Some(2.5), Some(3.5)] },
+    Demand { ours: "windlass_batch", theirs: Some("mutex_hashmap"), at_least: [None, Some(5.0)] },
+];
+
+/// Million operations per second of one function with 1 and 2 threads, where measured.
+struct Speed {
+    name: &'static str,
+    mops: [Option<f64>; 2],
+}
+
+/// Prints what has been measured since `since`; nothing if that is nothing.
+pub(crate) fn print(results: &Path, since: SystemTime, shape: &Shape, functions: &[&'static str]) {
+    let speeds: Vec<Speed> = functions
+        .iter()
+        .map(|&name| Speed {
+            name,
+            mops: ["1t", "2t"].map(|threads| mops(results, since, shape, name, threads)),
+        })
+        .collect();
+    if speeds.iter().all(|speed| speed.mops == [None, None]) {
+        return;
+    }
+    println!("\n{}, this run: million operations per second, median\n", shape.group);
+    println!("  {:<46}{:>8}{:>8}", "", "1t", "2t");
+    for speed in &speeds {
+        let [one, two] = speed.mops.map(|mops| mops.map_or("-".to_owned(), |mops| format!("{mops:.2}")));
+        println!("  {:<46}{one:>8}{two:>8}", speed.name);
+    }
+    println!("\n  {:<46}{:>8}{:>8}   demanded at 1 M live ids", "ratio, of what was measured", "1t", "2t");
+    for demand in &DEMANDS {
+        println!("  {}", demand.line(&speeds));
+    }
+    println!();
+}
+
+impl Demand {
+    fn line(&self, speeds: &[Speed]) -> String {
+        let ratios = [0, 1].map(|threads| {
+            let ours = speeds.iter().find(|speed| speed.name == self.ours)?.mops[threads]?;
+            let (rival, theirs) = self.opponent(speeds, threads)?;
+            Some((rival, ours / theirs))
+        });
+        let [one, two] =
+            ratios.map(|ratio| ratio.map_or("-".to_owned(), |(_, ratio)| format!("{ratio:.2}x")));
+        let mut rivals: Vec<_> = ratios.iter().flatten().map(|(rival, _)| *rival).collect();
+        rivals.dedup();
+        let label = match self.theirs {
+            Some(rival) => format!("{} / {rival}", self.ours),
+            None if rivals.is_empty() => format!("{} / fastest rival", self.ours),
+            None => format!("{} / fastest rival ({})", self.ours, rivals.join(", ")),
+        };
+        let demanded =
+            self.at_least.map(|least| least.map_or("-".to_owned(), |least| format!("{least:.1}x")));
+        format!("{label:<46}{one:>8}{two:>8}   {}", demanded.join(" / "))
+    }
+
+    fn opponent(&self, speeds: &[Speed], threads: usize) -> Option<(&'static str, f64)> {
+        let rivals = speeds.iter().filter(|speed| match self.theirs {
+            Some(name) => speed.name == name,
+            None => !speed.name.starts_with("windlass"),
+        });
+        rivals
+            .filter_map(|speed| Some((speed.name, speed.mops[threads]?)))
+            .max_by(|(_, slower), (_, faster)| slower.total_cmp(faster))
+    }
+}
+
+/// From the median of criterion's estimates, if they were written since `since`.
+fn mops(results: &Path, since: SystemTime, shape: &Shape, function: &str, threads: &str) -> Option<f64> {
+    let file = results.join(shape.group).join(function).join(threads).join("new/estimates.json");
+    if fs::metadata(&file).ok()?.modified().ok()? < since {
+        return None;
+    }
+    let estimates: Value = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
+    let nanoseconds = estimates["median"]["point_estimate"].as_f64()?;
+    #[allow(clippy::cast_precision_loss)]
+    Some(shape.timed as f64 * 1e3 / nanoseconds)
+}

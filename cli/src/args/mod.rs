@@ -1,0 +1,179 @@
+//! The command line: one struct per command, and the groups of options that commands share.
+
+mod values;
+
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
+pub(crate) use values::{Bytes, Count, Span};
+
+/// Sliding windows over event streams: logs, pipes, files.
+#[derive(Debug, Parser)]
+#[command(name = "windlass", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(
+    after_help = "Exit status: 0 done, 1 failed while running (I/O, a ceiling reached), 2 wrong usage or bad input."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Pass each event on once per window: drop what repeats an id seen less than the window ago
+    Dedup(Box<DedupArgs>),
+    /// See it at work on a generated stream: no files, no server, a few seconds
+    Demo(DemoArgs),
+}
+
+/// Pass each event on once per window.
+///
+/// An event is a duplicate if its id was let through less than the window before; exactly one window later it is new again.
+/// Duplicates do not prolong anything (unless --refresh). Records are passed on unchanged, byte by byte; results go to
+/// stdout, progress and the summary to stderr.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("span").required(true).args(["window", "window_count"]))]
+pub(crate) struct DedupArgs {
+    /// The event's id; several fields make one id. Format `lines` takes none: the whole line is the id
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub(crate) id: Vec<String>,
+    /// An id passes once in this time: 250ms, 60s, 5m, 1h, 7d
+    #[arg(long, value_name = "DUR")]
+    pub(crate) window: Option<Span>,
+    /// An id passes once among this many events, whatever their times; events are counted in processing order
+    #[arg(long, value_name = "N")]
+    pub(crate) window_count: Option<Count>,
+    /// A duplicate starts its id's window anew
+    #[arg(long)]
+    pub(crate) refresh: bool,
+    /// Which records are written to stdout
+    #[arg(long, value_enum, default_value_t = EmitKind::Fresh)]
+    pub(crate) emit: EmitKind,
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EmitKind {
+    Fresh,
+    Duplicates,
+    All,
+    None,
+}
+
+/// What is kept, and how much of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Memory")]
+pub(crate) struct StateArgs {
+    /// How many live ids must fit: 500000, 64k, 1M, 1G
+    #[arg(long, value_name = "N", default_value = "1M")]
+    pub(crate) capacity: Count,
+    /// Refuse to start if it would take more than this: 512M, 2G (powers of 1024)
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_memory: Option<Bytes>,
+    /// At capacity: stop with exit status 1, or forget the oldest ids early
+    #[arg(long, value_enum, default_value_t = OnFullKind::Reject)]
+    pub(crate) on_full: OnFullKind,
+    /// Seed of the hash. Fixed, so that runs repeat; choose a secret one if others can choose the ids
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnFullKind {
+    Reject,
+    Evict,
+}
+
+/// Where events come from and how they are read.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Input")]
+pub(crate) struct InputArgs {
+    /// Files to read, `.gz` as they are; stdin when there is none, or for `-`
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// How to read records [default: by extension (.tsv .csv .jsonl .ndjson), else lines]
+    ///
+    /// lines: a line is an id, byte by byte (a carriage return belongs to it); tsv: no quoting; csv: RFC 4180; jsonl: a JSON
+    /// object a line; combined: an access log of Apache or nginx, with the fields ip, user, time, request, method, path
+    /// (with its query), status, bytes, referer, agent. In all but `lines` a blank line is no record.
+    ///
+    /// A FIELD of tsv and csv is a column's name or number (from 1); with names the first row is a header, which is passed
+    /// on. A FIELD of jsonl is a name, a path (a.b.c, a.b[1]) or a pointer (/a/b); a field of exactly that name comes first.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// tsv, csv: the first row is a header, though all fields are given by number
+    #[arg(long)]
+    pub(crate) header: bool,
+    /// The event's time [default: the clock at arrival; its own in format combined]
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) time: Option<String>,
+    /// unix, unix-ms, unix-us, unix-ns, rfc3339, clf, or a strftime pattern (UTC if it has no offset) [default: numbers are
+    /// unix, text is rfc3339 or clf]
+    #[arg(long, value_name = "FORMAT", requires = "time")]
+    pub(crate) time_format: Option<TimeFormat>,
+    /// Cut event times to this
+    #[arg(long, value_enum, default_value_t = Resolution::Ns)]
+    pub(crate) resolution: Resolution,
+    /// Process events as they come; with times that never go back; or sorted by time (reads the whole input first)
+    #[arg(long, value_enum, default_value_t = Order::Arrival)]
+    pub(crate) order: Order,
+    /// How far event times may run behind the newest; ids are kept that much longer
+    #[arg(long, value_name = "DUR", default_value = "0s")]
+    pub(crate) lateness: Span,
+    /// jsonl: this field is an array and every element an event; `@` is the element, and the id is what is written out
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) each: Option<String>,
+    /// Ids of different sources never meet: this field says which source
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) source: Option<String>,
+    /// A field that is absent: `fail`, `skip` the record, or take this TEXT for it
+    #[arg(long, value_name = "fail|skip|TEXT", default_value = "fail")]
+    pub(crate) missing: Missing,
+    /// A record that cannot be read: stop with exit status 2, or skip and count it
+    #[arg(long, value_enum, default_value_t = OnError::Fail)]
+    pub(crate) on_error: OnError,
+}
+
+/// What is told besides the results.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// The summary's form [default: text]. It goes to stderr; json to stdout if no records go there
+    #[arg(long, value_enum)]
+    pub(crate) report: Option<ReportKind>,
+    /// Write one character per event in processing order: 1 duplicate, 0 not
+    #[arg(long, value_name = "FILE")]
+    pub(crate) decisions: Option<PathBuf>,
+    /// No progress, and no summary unless --report asks for it
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportKind {
+    Text,
+    Json,
+}
+
+/// See it at work on a generated stream.
+///
+/// The stream is the same for the same seed. Every answer is compared with a plain recount; exit status 1 if they differ.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// How many events to generate
+    #[arg(long, value_name = "N", default_value = "3M")]
+    pub(crate) events: Count,
+    /// Seed of the stream
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// No progress
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}

@@ -1,0 +1,75 @@
+//! `windlass demo`: see it at work on a generated stream.
+//!
+//! A stage takes one part of windlass over the stream, counts for itself what the answers should be, and says what
+//! happened. Further structures become further stages.
+
+mod dedup;
+mod stream;
+
+use std::time::Duration;
+
+use crate::{
+    args::DemoArgs,
+    failure::Failure,
+    output::{self, Progress},
+};
+use stream::{Event, Shape, Stream};
+
+/// Events are generated, and shown to a stage, this many at a time.
+const CHUNK: usize = 1 << 15;
+
+/// One part of windlass at work.
+trait Stage {
+    fn title(&self) -> &'static str;
+
+    /// Some more of the stream. Returns the time that windlass took for it.
+    fn take(&mut self, events: &[Event]) -> Result<Duration, Failure>;
+
+    /// In a few words, for the progress bar.
+    fn so_far(&self) -> String;
+
+    /// What happened, a line each; `false` if the answers were not all as they should be.
+    fn summary(&self, took: Duration) -> (Vec<String>, bool);
+}
+
+pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
+    let shape = Shape::new(args.events.0);
+    let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(dedup::DedupStage::new(&shape)?)];
+    say(&format!("{}\n", shape.describe(args.seed)))?;
+    for stage in &mut stages {
+        let took = take_all(stage.as_mut(), &shape, args)?;
+        let (lines, right) = stage.summary(took);
+        let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+        say(&format!("\n{}\n{lines}", stage.title()))?;
+        if !right {
+            return Err(Failure::Running(format!(
+                "demo: {} gave wrong answers, which is a bug",
+                stage.title()
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn take_all(stage: &mut dyn Stage, shape: &Shape, args: &DemoArgs) -> Result<Duration, Failure> {
+    let progress = Progress::over_events(args.quiet, shape.events);
+    let mut stream = Stream::new(shape, args.seed);
+    let (mut took, mut chunk) = (Duration::ZERO, Vec::with_capacity(CHUNK));
+    loop {
+        chunk.clear();
+        chunk.extend(stream.by_ref().take(CHUNK));
+        if chunk.is_empty() {
+            return Ok(took);
+        }
+        took += stage.take(&chunk)?;
+        progress.advance(chunk.len() as u64);
+        if progress.shown() {
+            progress.say(stage.so_far());
+        }
+    }
+}
+
+/// The demo's text is its result.
+fn say(text: &str) -> Result<(), Failure> {
+    output::report(text, true)
+}

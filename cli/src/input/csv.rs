@@ -1,0 +1,142 @@
+//! Comma-separated values by RFC 4180, read by the parser of the `csv` crate.
+//!
+//! A quoted field may hold newlines, so only the parser knows where a record ends.
+
+use csv_core::{ReadRecordResult, Reader};
+
+use super::{columns::Columns, slots::Slots};
+
+/// Finds the next record and takes its fields apart.
+#[derive(Debug)]
+pub(crate) struct CsvParser {
+    reader: Reader,
+    /// The record's fields without their quotes, one after the other, and where each ends.
+    text: Vec<u8>,
+    ends: Vec<usize>,
+    fields: usize,
+}
+
+/// What stands at the start of the data.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// A record: `start..end` is its text, with its line end.
+    Record { start: usize, end: usize },
+    /// A record that ends beyond the data: more is needed.
+    Incomplete,
+    /// Nothing more.
+    End,
+    /// A quote that is never closed.
+    OpenQuote,
+}
+
+impl CsvParser {
+    pub(crate) fn new() -> CsvParser {
+        CsvParser { reader: Reader::new(), text: vec![0; 1024], ends: vec![0; 32], fields: 0 }
+    }
+
+    /// Reads the record at the start of `data`. `eof`: there is nothing behind the data.
+    pub(crate) fn next(&mut self, data: &[u8], eof: bool) -> Found {
+        // Blank lines are no records (the parser thinks so too, but would count them to the next one).
+        let start = data.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
+        self.reader.reset();
+        let (mut read, mut written, mut ended) = (start, 0, 0);
+        // To the parser no input means that there is none any more.
+        let mut finished = eof && start == data.len();
+        loop {
+            if read == data.len() && !eof {
+                return Found::Incomplete;
+            }
+            let input = if finished { &[] } else { &data[read..] };
+            let (result, nin, nout, nend) =
+                self.reader.read_record(input, &mut self.text[written..], &mut self.ends[ended..]);
+            (read, written, ended) = (read + nin, written + nout, ended + nend);
+            match result {
+                ReadRecordResult::InputEmpty if eof => finished = true,
+                ReadRecordResult::InputEmpty => return Found::Incomplete,
+                ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
+                ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
+                ReadRecordResult::End => return Found::End,
+                ReadRecordResult::Record => break,
+            }
+        }
+        self.fields = ended;
+        let record = &data[start..read];
+        // A record ended by the end of the data and not by its line end: does a quote swallow the rest?
+        if finished && (record.ends_with(b"\n") || memchr::memchr_iter(b'"', record).count() % 2 == 1) {
+            return Found::OpenQuote;
+        }
+        let newline = record.ends_with(b"\r") && data.get(read) == Some(&b'\n');
+        Found::Record { start, end: read + usize::from(newline) }
+    }
+
+    /// The fields of the record that was found last.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).take(self.fields).map(|(start, &end)| &self.text[start..end])
+    }
+
+    /// The wanted ones of them.
+    pub(crate) fn pick(&self, columns: &Columns, slots: &mut Slots) {
+        slots.clear(columns.wanted.len());
+        for (field, &column) in columns.wanted.iter().enumerate() {
+            if column < self.fields {
+                let start = column.checked_sub(1).map_or(0, |before| self.ends[before]);
+                slots.set_bytes(field, &self.text[start..self.ends[column]]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(data: &str) -> (Vec<Vec<String>>, Vec<&str>, Found) {
+        let (mut parser, mut rows, mut raw, mut at) = (CsvParser::new(), vec![], vec![], 0);
+        loop {
+            match parser.next(&data.as_bytes()[at..], true) {
+                Found::Record { start, end } => {
+                    raw.push(&data[at + start..at + end]);
+                    rows.push(parser.fields().map(|f| String::from_utf8_lossy(f).into_owned()).collect());
+                    at += end;
+                }
+                other => return (rows, raw, other),
+            }
+        }
+    }
+
+    #[test]
+    fn records_fields_and_their_text() {
+        let data = "a,b\r\n\n\"x,\n1\",\"say \"\"hi\"\"\"\n,\nlast";
+        let (rows, raw, end) = all(data);
+        assert_eq!(raw, ["a,b\r\n", "\"x,\n1\",\"say \"\"hi\"\"\"\n", ",\n", "last"]);
+        assert_eq!(rows, [vec!["a", "b"], vec!["x,\n1", "say \"hi\""], vec!["", ""], vec!["last"]]);
+        assert_eq!(end, Found::End);
+    }
+
+    #[test]
+    fn long_records_and_many_fields() {
+        let data = format!("{}\n{}\n", "x".repeat(5000), "y,".repeat(500));
+        let (rows, _, end) = all(&data);
+        assert_eq!((rows[0][0].len(), rows[1].len(), end), (5000, 501, Found::End));
+    }
+
+    #[test]
+    fn quotes_left_open() {
+        assert_eq!(all("a\n\"b,c\nd\n").2, Found::OpenQuote);
+        assert_eq!(all("a\n\"b").2, Found::OpenQuote);
+        assert_eq!(all("a\n5\" disk,x\n").2, Found::End, "a quote inside a field is a character");
+        assert_eq!(all("a\n\"b\"").2, Found::End);
+    }
+
+    #[test]
+    fn waits_for_the_rest() {
+        let mut parser = CsvParser::new();
+        for end in 0..8 {
+            assert_eq!(parser.next(&b"\"a\nb\",c\n"[..end], false), Found::Incomplete, "{end}");
+        }
+        assert_eq!(parser.next(b"\"a\nb\",c\nd", false), Found::Record { start: 0, end: 8 });
+        assert_eq!(parser.next(b"", true), Found::End);
+        assert_eq!(parser.next(b"\n\r\n", true), Found::End);
+    }
+}

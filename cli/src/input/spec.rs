@@ -1,0 +1,156 @@
+//! What to read and how, checked as far as that goes before anything is opened.
+
+use windlass::Seed;
+
+use super::{
+    columns,
+    combined::Combined,
+    format::{Format, Missing, OnError, Order},
+    json_walk::MOST_FIELDS,
+    slots::Wanted,
+    source::Source,
+    time::{Resolution, TimeFormat},
+};
+use crate::{args::InputArgs, failure::Failure};
+
+/// What a command wants to know of each event.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Need<'a> {
+    /// The fields of its key.
+    pub(crate) key: &'a [String],
+    /// The option that named them, for messages.
+    pub(crate) option: &'static str,
+    /// Records will be written out (where not, `--order sort` keeps no text).
+    pub(crate) text: bool,
+    /// Ticks are event numbers and not times.
+    pub(crate) numbered: bool,
+    pub(crate) seed: Seed,
+}
+
+/// An input as it was asked for.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    pub(crate) sources: Vec<(Source, Format)>,
+    pub(crate) header: bool,
+    key: Vec<String>,
+    source: Option<String>,
+    each: Option<String>,
+    time: Option<String>,
+    time_format: TimeFormat,
+    pub(crate) resolution: Resolution,
+    pub(crate) order: Order,
+    pub(crate) missing: Missing,
+    pub(crate) on_error: OnError,
+    pub(crate) text: bool,
+    pub(crate) numbered: bool,
+    pub(crate) seed: Seed,
+}
+
+impl Spec {
+    pub(crate) fn new(args: &InputArgs, need: Need<'_>) -> Result<Spec, Failure> {
+        let sources = Source::all(&args.files)?;
+        let format = |source: &Source| match (args.format, source) {
+            (Some(format), _) => format,
+            (None, Source::Stdin) => Format::Lines,
+            (None, Source::File(path)) => Format::of(path),
+        };
+        let spec = Spec {
+            sources: sources.into_iter().map(|s| (s.clone(), format(&s))).collect(),
+            header: args.header,
+            key: need.key.to_vec(),
+            source: args.source.clone(),
+            each: args.each.clone(),
+            time: args.time.clone(),
+            time_format: args.time_format.clone().unwrap_or(TimeFormat::Guess),
+            resolution: args.resolution,
+            order: args.order,
+            missing: args.missing.clone(),
+            on_error: args.on_error,
+            text: need.text,
+            numbered: need.numbered,
+            seed: need.seed,
+        };
+        spec.check(need.option)?;
+        Ok(spec)
+    }
+
+    fn check(&self, option: &str) -> Result<(), Failure> {
+        let options = [("--time", &self.time), ("--source", &self.source), ("--each", &self.each)];
+        for (name, value) in options.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            if value.is_empty() {
+                return Err(Failure::bad(format_args!("{name}: a field's name is empty")));
+            }
+        }
+        if self.key.iter().any(String::is_empty) {
+            return Err(Failure::bad(format_args!("{option}: a field's name is empty")));
+        }
+        for (source, format) in &self.sources {
+            self.check_format(source, *format, option).map_err(Failure::Bad)?;
+        }
+        let timed = |format| self.time.is_some() || format == Format::Combined;
+        let all = self.sources.iter().all(|(_, format)| timed(*format));
+        if !all && self.sources.iter().any(|(_, format)| timed(*format)) {
+            return Err(Failure::bad(
+                "some of the files have times and some do not: --time says which field it is",
+            ));
+        }
+        if !all && self.order != Order::Arrival {
+            return Err(Failure::bad("--order clamp and --order sort need event times: --time FIELD"));
+        }
+        Ok(())
+    }
+
+    fn check_format(&self, source: &Source, format: Format, option: &str) -> Result<(), String> {
+        if self.each.is_some() && format != Format::Jsonl {
+            return Err(format!("{source}: --each needs format jsonl, not {}", format.name()));
+        }
+        let wanted = self.wanted(format);
+        match format {
+            Format::Lines => match wanted.names.first() {
+                None => Ok(()),
+                Some(name) => Err(format!(
+                    "{source}: format lines has no field \"{name}\": each line is an id; --format tsv, csv, jsonl or \
+                     combined has fields"
+                )),
+            },
+            _ if self.key.is_empty() => {
+                Err(format!("{source}: format {} needs {option} FIELD", format.name()))
+            }
+            Format::Jsonl if wanted.names.len() > MOST_FIELDS => {
+                Err(format!("too many fields: {} at most", MOST_FIELDS))
+            }
+            Format::Combined => Combined::new(&wanted.names).map(drop),
+            Format::Tsv | Format::Csv if !self.has_header(format) => {
+                columns::Columns::by_number(&wanted.names).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The fields to look for in a file of this format.
+    pub(crate) fn wanted(&self, format: Format) -> Wanted {
+        let mut wanted = Wanted { keys: self.key.len(), names: self.key.clone(), ..Wanted::default() };
+        wanted.time = match (&self.time, format) {
+            (Some(name), _) => Some(wanted.add(name)),
+            (None, Format::Combined) => Some(wanted.add("time")),
+            (None, _) => None,
+        };
+        wanted.source = self.source.as_ref().map(|name| wanted.add(name));
+        wanted.each = self.each.as_ref().map(|name| wanted.add(name));
+        wanted
+    }
+
+    /// How times are written in a file of this format.
+    pub(crate) fn time_format(&self, format: Format) -> TimeFormat {
+        match (&self.time_format, format) {
+            (TimeFormat::Guess, Format::Combined) => TimeFormat::Clf,
+            (given, _) => given.clone(),
+        }
+    }
+
+    /// Whether a file of this format begins with a header: when fields are given by name, or it was said.
+    pub(crate) fn has_header(&self, format: Format) -> bool {
+        matches!(format, Format::Tsv | Format::Csv)
+            && (self.header || !self.wanted(format).names.iter().all(|name| columns::is_number(name)))
+    }
+}

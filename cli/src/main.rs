@@ -1,0 +1,38 @@
+//! The `windlass` tool: sliding windows over logs and pipes.
+//!
+//! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
+//! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
+//! (the one way to end badly).
+
+mod args;
+mod dedup;
+mod demo;
+mod failure;
+mod input;
+mod memory;
+mod output;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::Parser;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let outcome = match Cli::try_parse() {
+        Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
+        Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
+        Err(error) => Failure::from_clap(&error),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(message) = failure.message() {
+                // Not eprintln: that panics where stderr is closed.
+                let _ = writeln!(std::io::stderr(), "windlass: {message}");
+            }
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The progress bar: on a terminal, while it disturbs nobody.
+
+use std::{
+    io::{IsTerminal, stderr, stdin, stdout},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+
+/// Shows how far a run is. Gone when dropped, so before any summary or error.
+pub(crate) struct Progress {
+    bar: Option<ProgressBar>,
+    /// Bytes read; without it the position is the number of events.
+    read: Option<Arc<AtomicU64>>,
+    events: Arc<AtomicU64>,
+}
+
+impl Progress {
+    /// Over an input of `size` bytes, if that is known. `records`: stdout gets records, so it must not be the terminal too.
+    pub(crate) fn over_input(
+        quiet: bool,
+        records: bool,
+        size: Option<u64>,
+        read: Arc<AtomicU64>,
+    ) -> Progress {
+        let typing = size.is_none() && stdin().is_terminal();
+        if quiet || !stderr().is_terminal() || typing || records && stdout().is_terminal() {
+            return Progress::none();
+        }
+        let (bar, template) = match size {
+            Some(size) => {
+                (ProgressBar::new(size), "{bar:30} {percent:>3} %  {events} events, {rate}/s, {eta} left")
+            }
+            None => (ProgressBar::no_length(), "{spinner} {bytes}  {events} events, {rate}/s, {elapsed}"),
+        };
+        Progress::show(bar, template, Some(read))
+    }
+
+    /// Over a known number of events.
+    pub(crate) fn over_events(quiet: bool, events: u64) -> Progress {
+        if quiet || !stderr().is_terminal() {
+            return Progress::none();
+        }
+        Progress::show(ProgressBar::new(events), "{bar:30} {percent:>3} %  {events} events  {msg}", None)
+    }
+
+    fn none() -> Progress {
+        Progress { bar: None, read: None, events: Arc::default() }
+    }
+
+    fn show(bar: ProgressBar, template: &str, read: Option<Arc<AtomicU64>>) -> Progress {
+        let events = Arc::new(AtomicU64::new(0));
+        let (shown, rated) = (events.clone(), events.clone());
+        let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style = style
+            .with_key("events", move |_: &ProgressState, f: &mut dyn std::fmt::Write| {
+                let _ = write!(f, "{}", HumanCount(shown.load(Relaxed)));
+            })
+            .with_key("rate", move |state: &ProgressState, f: &mut dyn std::fmt::Write| {
+                let nanos = state.elapsed().as_nanos().max(1);
+                let rate = u128::from(rated.load(Relaxed)) * 1_000_000_000 / nanos;
+                let _ = write!(f, "{}", HumanCount(u64::try_from(rate).unwrap_or(u64::MAX)));
+            });
+        bar.set_style(style);
+        // A stream may stand still: the clock goes on.
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Progress { bar: Some(bar), read, events }
+    }
+
+    pub(crate) fn shown(&self) -> bool {
+        self.bar.is_some()
+    }
+
+    pub(crate) fn advance(&self, events: u64) {
+        let Some(bar) = &self.bar else { return };
+        // Relaxed: figures to look at.
+        let all = self.events.fetch_add(events, Relaxed) + events;
+        bar.set_position(self.read.as_ref().map_or(all, |read| read.load(Relaxed)));
+    }
+
+    pub(crate) fn say(&self, message: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(message);
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

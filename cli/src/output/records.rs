@@ -1,0 +1,82 @@
+//! Records to stdout, unchanged.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+};
+
+use crate::{failure::Failure, input::Batch};
+
+/// One system call for so many bytes.
+const BUFFER: usize = 256 << 10;
+
+/// Writes the chosen records of a batch.
+pub(crate) struct Records {
+    out: BufWriter<Box<dyn Write>>,
+    /// The header is written.
+    begun: bool,
+}
+
+impl Records {
+    pub(crate) fn stdout() -> Records {
+        Records { out: BufWriter::with_capacity(BUFFER, unbuffered_stdout()), begun: false }
+    }
+
+    /// Writes the header, if there is one and it is not written yet. Called with every batch and at the end: so a table
+    /// without rows is still a table.
+    pub(crate) fn header(&mut self, header: Option<&[u8]>) -> Result<(), Failure> {
+        if let (Some(header), false) = (header, self.begun) {
+            self.out.write_all(header).and_then(|()| self.out.write_all(b"\n")).map_err(|e| failed(&e))?;
+        }
+        self.begun |= header.is_some();
+        Ok(())
+    }
+
+    /// Writes the records of the events whose marks are chosen. Neighbours go out as one slice.
+    pub(crate) fn write(
+        &mut self,
+        batch: &Batch<'_>,
+        marks: &[u8],
+        chosen: impl Fn(u8) -> bool,
+    ) -> Result<(), Failure> {
+        self.header(batch.header)?;
+        let mut first = 0;
+        while first < marks.len() {
+            if !chosen(marks[first]) {
+                first += 1;
+                continue;
+            }
+            let mut last = first;
+            while last + 1 < marks.len() && chosen(marks[last + 1]) && batch.adjoin(last) {
+                last += 1;
+            }
+            let text = batch.text(first, last);
+            self.out.write_all(text).map_err(|e| failed(&e))?;
+            if !text.ends_with(b"\n") {
+                self.out.write_all(b"\n").map_err(|e| failed(&e))?;
+            }
+            first = last + 1;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(|e| failed(&e))
+    }
+}
+
+fn failed(error: &io::Error) -> Failure {
+    Failure::writing("to stdout", error)
+}
+
+/// Rust's own stdout looks for newlines in all that passes; we have a buffer already.
+fn unbuffered_stdout() -> Box<dyn Write> {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd;
+        if let Ok(fd) = io::stdout().as_fd().try_clone_to_owned() {
+            return Box::new(File::from(fd));
+        }
+    }
+    Box::new(io::stdout())
+}

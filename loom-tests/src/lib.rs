@@ -1,0 +1,1 @@
+//! The models live in `tests/`; see ARCHITECTURE.md.

@@ -1,0 +1,154 @@
+//! Building a [`Dedup`]: values checked once, so that nothing can fail later.
+
+use super::{Counts, Dedup, Origin, Rule};
+use crate::{
+    error::ConfigError,
+    hash::Seed,
+    table::{Geometry, KeyTable},
+    time::{Clock, Window},
+};
+
+/// What happens to a new id when there is no room for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFull {
+    /// It is refused ([`super::Refused::Full`]): nothing is ever forgotten early.
+    #[default]
+    Reject,
+    /// The oldest id of its bucket is forgotten early, and counted. Ids no older than the lateness are not.
+    EvictOldest,
+}
+
+/// What an id's window counts from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Refresh {
+    /// From its admission: a duplicate changes nothing.
+    #[default]
+    Never,
+    /// From the last time it was seen: a duplicate moves the window on (and costs a write).
+    OnDuplicate,
+}
+
+/// Settings of a [`Dedup`]. Made by [`Dedup::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct DedupBuilder {
+    window: Window,
+    lateness: Window,
+    max_jump: Option<Window>,
+    capacity: usize,
+    seed: Option<Seed>,
+    refresh: Refresh,
+    on_full: OnFull,
+    clock: Option<Clock>,
+}
+
+impl DedupBuilder {
+    pub(super) fn new(window: Window) -> DedupBuilder {
+        DedupBuilder {
+            window,
+            lateness: if window.counts_events() { Window::last_n(0) } else { Window::time(std::time::Duration::ZERO) },
+            max_jump: None,
+            capacity: 1_000_000,
+            seed: None,
+            refresh: Refresh::default(),
+            on_full: OnFull::default(),
+            clock: None,
+        }
+    }
+
+    /// How many live ids it must hold, those of the window and of the lateness before it. Default: 1,000,000.
+    pub fn capacity(mut self, ids: usize) -> Self {
+        self.capacity = ids;
+        self
+    }
+
+    /// How far callers' clocks may differ, or events come late, and still be judged by their own time. Ids are kept that
+    /// much longer. In the window's unit; default: 0.
+    pub fn lateness(mut self, lateness: impl Into<Window>) -> Self {
+        self.lateness = lateness.into();
+        self
+    }
+
+    /// Refuses ticks further ahead of the newest one seen than this: a single wild one would age the whole table. In the
+    /// window's unit; default: no bound but the range of stamps (2^61 ticks from the first).
+    pub fn max_jump(mut self, max_jump: impl Into<Window>) -> Self {
+        self.max_jump = Some(max_jump.into());
+        self
+    }
+
+    /// The seed of the hash. Default: random; set it where nodes must agree.
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// What an id's window counts from. Default: its admission.
+    pub fn refresh(mut self, refresh: Refresh) -> Self {
+        self.refresh = refresh;
+        self
+    }
+
+    /// What happens when there is no room. Default: new ids are refused.
+    pub fn on_full(mut self, on_full: OnFull) -> Self {
+        self.on_full = on_full;
+        self
+    }
+
+    /// The clock of the short forms. Default: monotonic for a window by time, a count of arrivals for one by events.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Bytes that it will take.
+    ///
+    /// # Errors
+    /// If the capacity is 0 or beyond the machine's memory.
+    pub fn memory_bytes(&self) -> Result<u64, ConfigError> {
+        Ok(Geometry::for_keys(self.capacity)?.bytes())
+    }
+
+    /// Checks the settings and allocates.
+    ///
+    /// # Errors
+    /// Names the first setting out of its range, and the range.
+    pub fn build(self) -> Result<Dedup, ConfigError> {
+        let window = self.ticks("window", self.window, 1)?;
+        let lateness = self.ticks("lateness", self.lateness, 0)?;
+        if window + lateness > Window::MAX_TICKS {
+            let limit = format!("at most {} ticks less the window ({window})", Window::MAX_TICKS);
+            return Err(ConfigError::new("lateness", self.lateness, limit));
+        }
+        let max_jump = self.max_jump.map_or(Ok(u64::MAX), |jump| self.ticks("max_jump", jump, 1))?;
+        let by_events = self.window.counts_events();
+        if let Some(clock) = &self.clock
+            && clock.counts_events().is_some_and(|events| events != by_events)
+        {
+            let (has, wants) = if by_events { ("time", "events") } else { ("events", "time") };
+            return Err(ConfigError::new("clock", format_args!("a clock of {has}"), format_args!("one of {wants}")));
+        }
+        // A 1024th of the window, rounded down to a power of two.
+        let granule = 1 << (window / 1024).max(1).ilog2();
+        let rule = Rule { window, reach: window + lateness, max_jump, refresh: self.refresh, granule };
+        let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
+        Ok(Dedup {
+            table: KeyTable::new(Geometry::for_keys(self.capacity)?, evict_within)?,
+            rule,
+            // The first event's horizon is above 0, and so is every state.
+            origin: Origin::new(window + lateness + granule),
+            capacity: self.capacity,
+            seed: self.seed.unwrap_or_else(Seed::random),
+            clock: self.clock.unwrap_or_else(|| if by_events { Clock::events() } else { Clock::monotonic() }),
+            counts: Counts::default(),
+        })
+    }
+
+    fn ticks(&self, field: &'static str, span: Window, least: u64) -> Result<u64, ConfigError> {
+        if span.counts_events() != self.window.counts_events() {
+            let wants = if self.window.counts_events() { "a number of events" } else { "a span of time" };
+            return Err(ConfigError::new(field, span, format_args!("the window is {wants}, so this must be one")));
+        }
+        let limit = || format!("{least} to {} {}", Window::MAX_TICKS, if span.counts_events() { "events" } else { "ns" });
+        span.ticks().filter(|&t| t >= least).ok_or_else(|| ConfigError::new(field, span, limit()))
+    }
+}

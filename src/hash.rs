@@ -1,0 +1,142 @@
+//! From bytes to two numbers: [`KeyHash`], made once per event, is all that the structures ever see of a key.
+//!
+//! Keys are hashed with [XXH3-128](https://xxhash.com) and a 64-bit seed. The output is part of the promise of this
+//! crate: the same key and seed give the same [`KeyHash`] in every release, on every platform and from every language.
+
+use std::hash::{BuildHasher, RandomState};
+
+use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
+
+/// The 128-bit hash of a key.
+///
+/// `hi` chooses the place (bucket, row), `lo` is the fingerprint kept there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct KeyHash {
+    /// Chooses the bucket.
+    pub hi: u64,
+    /// The fingerprint.
+    pub lo: u64,
+}
+
+/// The key to the hash function. With a seed that is known, or fixed and published, an attacker can make keys that
+/// collide; so structures draw a random one unless they are given one. Give one where nodes have to agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seed(pub u64);
+
+impl Seed {
+    /// A seed that nobody else knows, from the standard library's source of random hash keys.
+    #[must_use]
+    pub fn random() -> Seed {
+        Seed(RandomState::new().hash_one(0x5eed_u64))
+    }
+
+    /// The seed of a namespace: the same key hashes differently in each. One structure can so hold the ids of several
+    /// sources without mixing them up.
+    ///
+    /// ```
+    /// use windlass::Seed;
+    ///
+    /// let seed = Seed(42);
+    /// let (orders, refunds) = (seed.namespace("orders"), seed.namespace("refunds"));
+    /// assert_ne!(orders.hash("4711"), refunds.hash("4711"));
+    /// ```
+    #[must_use]
+    pub fn namespace(self, name: impl AsRef<[u8]>) -> Seed {
+        Seed(xxh3_64_with_seed(name.as_ref(), self.0 ^ NAMESPACE))
+    }
+
+    /// The hash of a key.
+    #[inline]
+    #[must_use]
+    pub fn hash(self, key: impl Key) -> KeyHash {
+        key.key_hash(self)
+    }
+
+    /// The hash of several fields as one key. Their borders count: `("a", "bc")` is another key than `("ab", "c")`.
+    ///
+    /// Defined as XXH3-128 over every field's length (u64, little endian) and bytes, with a seed of its own. A single
+    /// field is hashed like the key it is.
+    #[must_use]
+    pub fn hash_fields<F: AsRef<[u8]>>(self, fields: &[F]) -> KeyHash {
+        if let [only] = fields {
+            return self.hash(only.as_ref());
+        }
+        let mut joined = Vec::with_capacity(fields.iter().map(|f| 8 + f.as_ref().len()).sum());
+        for field in fields {
+            joined.extend_from_slice(&(field.as_ref().len() as u64).to_le_bytes());
+            joined.extend_from_slice(field.as_ref());
+        }
+        Seed(self.0 ^ FIELDS).hash(joined.as_slice())
+    }
+}
+
+const NAMESPACE: u64 = 0x6e61_6d65_7370_6163; // "namespac"
+const FIELDS: u64 = 0x6669_656c_6473_2121; // "fields!!"
+
+/// What can be a key: bytes, text, a `u64` id, or a [`KeyHash`] made before.
+///
+/// Bytes and text of the same content are the same key. A `u64` is not hashed but mixed by a bijection, so two ids never
+/// share a fingerprint: exact, and faster. It is another key than its bytes.
+pub trait Key {
+    /// The key's hash under `seed`. (A `KeyHash` is returned as it is, whatever its seed was.)
+    fn key_hash(&self, seed: Seed) -> KeyHash;
+}
+
+impl Key for [u8] {
+    #[inline]
+    fn key_hash(&self, seed: Seed) -> KeyHash {
+        let hash = xxh3_128_with_seed(self, seed.0);
+        #[allow(clippy::cast_possible_truncation)] // the two halves
+        KeyHash { hi: (hash >> 64) as u64, lo: hash as u64 }
+    }
+}
+
+impl Key for u64 {
+    #[inline]
+    fn key_hash(&self, seed: Seed) -> KeyHash {
+        let lo = mix(self ^ seed.0);
+        KeyHash { hi: mix(lo ^ seed.0.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15), lo }
+    }
+}
+
+/// A bijection on 64 bits in which every input bit reaches every output bit: the finalizer of SplitMix64, variant 13 of
+/// David Stafford (<https://zimbry.blogspot.com/2011/09/better-bit-mixing-improving-on.html>).
+#[inline]
+const fn mix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+impl Key for KeyHash {
+    #[inline]
+    fn key_hash(&self, _: Seed) -> KeyHash {
+        *self
+    }
+}
+
+impl<K: Key + ?Sized> Key for &K {
+    #[inline]
+    fn key_hash(&self, seed: Seed) -> KeyHash {
+        (**self).key_hash(seed)
+    }
+}
+
+macro_rules! keys_as_bytes {
+    ($($type:ty),+) => {$(
+        impl Key for $type {
+            #[inline]
+            fn key_hash(&self, seed: Seed) -> KeyHash {
+                AsRef::<[u8]>::as_ref(self).key_hash(seed)
+            }
+        }
+    )+};
+}
+keys_as_bytes!(str, String, Vec<u8>, Box<[u8]>);
+
+impl<const N: usize> Key for [u8; N] {
+    #[inline]
+    fn key_hash(&self, seed: Seed) -> KeyHash {
+        self.as_slice().key_hash(seed)
+    }
+}

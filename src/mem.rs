@@ -1,0 +1,115 @@
+//! Large arrays: zero pages from the system, aligned, huge pages asked for.
+
+#![allow(unsafe_code)]
+
+use std::{
+    alloc::{Layout, alloc_zeroed, dealloc},
+    ops::Deref,
+    ptr::NonNull,
+};
+
+/// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
+/// TLB as well.
+const HUGE: usize = 2 << 20;
+
+/// Types for which zero bytes are a value, and which have nothing to drop.
+///
+/// # Safety
+/// All bytes zero is a valid value, and the type does not need drop.
+pub(crate) unsafe trait Zeroable: Sync + Send {
+    /// That value, for models: loom's atomics have to be made one by one.
+    #[cfg(windlass_loom)]
+    fn zero() -> Self;
+}
+
+/// A fixed array of zeroed `T`. Pages are taken from the system when they are first touched.
+pub(crate) struct Slab<T: Zeroable> {
+    items: NonNull<T>,
+    len: usize,
+    allocation: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: owns its items like a `Box<[T]>`.
+unsafe impl<T: Zeroable> Send for Slab<T> {}
+// SAFETY: the same.
+unsafe impl<T: Zeroable> Sync for Slab<T> {}
+
+impl<T: Zeroable> Slab<T> {
+    /// `None` if the system has not that much memory.
+    #[cfg(not(windlass_loom))]
+    pub(crate) fn new(len: usize) -> Option<Slab<T>> {
+        let bytes = len.checked_mul(size_of::<T>()).filter(|&b| b > 0)?;
+        let align = if bytes >= HUGE { HUGE } else { align_of::<T>().max(64) };
+        // More than needed, with an alignment of 16: then the allocator hands out untouched pages (calloc), where for a
+        // larger alignment it would clear, and so touch, every one.
+        let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
+        // SAFETY: the layout's size is not 0.
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let skip = allocation.align_offset(align);
+        // SAFETY: skip < align, and bytes + align were allocated.
+        let items = unsafe { allocation.add(skip) };
+        ask_for_huge_pages(items, bytes);
+        Some(Slab { items: items.cast(), len, allocation, layout })
+    }
+
+    #[cfg(windlass_loom)]
+    pub(crate) fn new(len: usize) -> Option<Slab<T>> {
+        let layout = Layout::array::<T>(len).ok().filter(|l| l.size() > 0)?;
+        // SAFETY: the layout's size is not 0.
+        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let items = allocation.cast::<T>();
+        for i in 0..len {
+            // SAFETY: i < len, of freshly allocated memory.
+            unsafe { items.add(i).write(T::zero()) };
+        }
+        Some(Slab { items, len, allocation, layout })
+    }
+}
+
+impl<T: Zeroable> Deref for Slab<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` items of zeroed (see `Zeroable`), aligned memory, ours until drop.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
+    }
+}
+
+impl<T: Zeroable> Drop for Slab<T> {
+    fn drop(&mut self) {
+        #[cfg(windlass_loom)]
+        for i in 0..self.len {
+            // SAFETY: written in `new`, dropped here only. (loom's atomics do need it.)
+            unsafe { self.items.add(i).drop_in_place() };
+        }
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { dealloc(self.allocation.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(windlass_loom)))]
+fn ask_for_huge_pages(start: NonNull<u8>, bytes: usize) {
+    if bytes >= HUGE {
+        // SAFETY: advice on pages of our own, from a page's border (`HUGE`); whether it is taken does not matter.
+        unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
+    }
+}
+
+#[cfg(all(not(any(target_os = "linux", target_os = "android")), not(windlass_loom)))]
+fn ask_for_huge_pages(_: NonNull<u8>, _: usize) {}
+
+/// The machine's memory in bytes, where the system tells. An array beyond it could be mapped, but not filled.
+pub(crate) fn physical_memory() -> Option<u64> {
+    #[cfg(unix)]
+    {
+        // SAFETY: plain queries.
+        let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+        // SAFETY: the same.
+        let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        u64::try_from(pages).ok()?.checked_mul(u64::try_from(size).ok()?).filter(|&b| b > 0)
+    }
+    #[cfg(not(unix))]
+    None
+}

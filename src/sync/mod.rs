@@ -1,0 +1,69 @@
+//! L0: everything that threads share goes through this module, so that the models in `loom-tests` run the code that
+//! ships. It is the only place that names std's, portable-atomic's, crossbeam's or loom's primitives.
+
+/// Whether a step is left out: only ever true in a model's negative twin, and gone from other builds.
+macro_rules! twin {
+    ($flaw:ident) => {{
+        #[cfg(windlass_loom)]
+        {
+            $crate::sync::twin::planted($crate::sync::twin::Twin::$flaw)
+        }
+        #[cfg(not(windlass_loom))]
+        {
+            false
+        }
+    }};
+}
+pub(crate) use twin;
+
+mod counter;
+pub(crate) mod epoch;
+#[cfg(windlass_loom)]
+pub mod twin;
+#[cfg(not(windlass_loom))]
+#[path = "wide.rs"]
+mod wide;
+#[cfg(windlass_loom)]
+#[path = "wide_model.rs"]
+mod wide;
+
+pub(crate) use counter::Counter;
+pub(crate) use crossbeam_utils::CachePadded;
+pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
+
+#[cfg(not(windlass_loom))]
+pub(crate) use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+#[cfg(windlass_loom)]
+pub(crate) use loom::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+/// Called before an attempt is made again because another thread's step came first.
+#[inline]
+pub(crate) fn retry() {
+    #[cfg(not(windlass_loom))]
+    std::hint::spin_loop();
+    #[cfg(windlass_loom)]
+    loom::thread::yield_now();
+}
+
+/// Asks for the cache lines of `target`, to be written to soon.
+#[inline(always)]
+pub(crate) fn prefetch<T>(target: *const T) {
+    #[cfg(all(target_arch = "x86_64", not(windlass_loom), not(miri)))]
+    for line in 0..size_of::<T>().div_ceil(64) {
+        // SAFETY: a prefetch has no effect that a program can see, whatever the address.
+        #[allow(unsafe_code)]
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(target.cast::<i8>().wrapping_add(64 * line));
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(windlass_loom), not(miri))))]
+    let _ = target;
+}

@@ -1,0 +1,86 @@
+//! Where a key lives.
+
+use super::{Entry, group};
+use crate::{
+    error::ConfigError,
+    hash::KeyHash,
+    mem::{Slab, physical_memory},
+    sync::Wide,
+};
+
+/// 16 buckets of a head and 7 slots (two cache lines each), and 16 spill slots (four lines) for the group.
+///
+/// Chosen by measurement: docs/geometry.md.
+pub(super) type Group = group::Group<16, 7, 16>;
+
+/// Keys per group at the table's capacity: 29/8 a bucket. More keys than that meet in a group by chance; that its 128
+/// places do not suffice then has a probability of 2.5e-7 a group (Poisson; docs/geometry.md).
+const KEYS_PER_GROUP: usize = 58;
+
+/// The size of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    groups: usize,
+}
+
+impl Geometry {
+    /// For `keys` keys that are not gone.
+    pub(crate) fn for_keys(keys: usize) -> Result<Geometry, ConfigError> {
+        let memory = physical_memory().unwrap_or(u64::MAX).min(isize::MAX as u64);
+        let limit = memory / (size_of::<Group>() as u64) * KEYS_PER_GROUP as u64;
+        if keys == 0 || keys as u64 > limit {
+            return Err(ConfigError::new("capacity", keys, format_args!("1 to {limit} fit into this machine's memory")));
+        }
+        Ok(Geometry { groups: keys.div_ceil(KEYS_PER_GROUP) })
+    }
+
+    pub(crate) fn buckets(self) -> u64 {
+        (self.groups * Group::BUCKETS) as u64
+    }
+
+    /// Bytes of one table.
+    pub(crate) fn bytes(self) -> u64 {
+        self.groups as u64 * size_of::<Group>() as u64
+    }
+}
+
+/// An array of groups.
+pub(super) struct Table {
+    groups: Slab<Group>,
+}
+
+impl Table {
+    pub(super) fn new(geometry: Geometry) -> Result<Table, ConfigError> {
+        let groups = Slab::new(geometry.groups).ok_or_else(|| {
+            ConfigError::new("capacity", format_args!("{} bytes", geometry.bytes()), "what the system can allocate")
+        })?;
+        Ok(Table { groups })
+    }
+
+    /// The group and the bucket in it, by the high half of the hash (multiply-shift: no rounding to a power of two). The
+    /// low half, which is stored, stays free: a table of twice the buckets can take the next bits from there.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // less than the number of buckets, a usize
+    pub(super) fn locate(&self, hash: KeyHash) -> (&Group, usize) {
+        let buckets = (self.groups.len() * Group::BUCKETS) as u64;
+        let bucket = (u128::from(hash.hi) * u128::from(buckets) >> 64) as usize;
+        (&self.groups[bucket / Group::BUCKETS], bucket % Group::BUCKETS)
+    }
+
+    pub(super) fn seal(&self, wide: impl Wide) {
+        for group in self.groups.iter() {
+            (0..Group::BUCKETS).for_each(|bucket| group.seal(wide, bucket));
+        }
+    }
+
+    pub(super) fn count(&self, wide: impl Wide, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
+        let step = sample.map_or(1, |n| self.groups.len().div_ceil(n.max(1)).max(1));
+        let (mut entries, mut found, mut looked_at) = (Vec::new(), 0, 0);
+        for group in self.groups.iter().step_by(step) {
+            group.entries(wide, &mut entries);
+            found += entries.iter().filter(|e| live(Entry::state(**e))).count() as u64;
+            looked_at += 1;
+        }
+        if step == 1 { found } else { found * self.groups.len() as u64 / looked_at.max(1) }
+    }
+}

@@ -1,0 +1,137 @@
+//! L2, engine one: entries (fingerprint, state) in buckets with a log head. One cache miss an operation, nothing is ever
+//! deleted: an entry whose state lies behind the horizon is gone, and its slot is taken over.
+//!
+//! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
+//! horizon, counts.
+
+mod entry;
+mod geometry;
+mod group;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
+#[cfg(windlass_loom)]
+pub(crate) mod truth;
+
+use crate::{
+    error::ConfigError,
+    hash::KeyHash,
+    sync::{AnyWide, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
+};
+pub(crate) use entry::Entry;
+pub(crate) use geometry::Geometry;
+use geometry::Table;
+pub(crate) use group::{Decision, Stop};
+use group::Ground;
+
+/// How many keys a batch asks for ahead of its work: enough to keep every line buffer of a core busy.
+pub(crate) const AHEAD: usize = 32;
+
+/// A table of (key, state) with a horizon, shared by all threads.
+pub(crate) struct KeyTable {
+    root: epoch::Root<Table>,
+    geometry: Geometry,
+    wide: AnyWide,
+    ground: Ground,
+}
+
+/// The answer to a call on a full bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Full;
+
+impl KeyTable {
+    /// See [`Ground::evict_within`].
+    pub(crate) fn new(geometry: Geometry, evict_within: Option<u64>) -> Result<KeyTable, ConfigError> {
+        Ok(KeyTable {
+            root: epoch::Root::new(Table::new(geometry)?),
+            geometry,
+            wide: AnyWide::detect(),
+            ground: Ground { evict_within, ..Ground::default() },
+        })
+    }
+
+    pub(crate) fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    pub(crate) fn wide(&self) -> AnyWide {
+        self.wide
+    }
+
+    /// Every state up to here is gone.
+    #[inline]
+    pub(crate) fn horizon(&self) -> u64 {
+        self.ground.horizon.load(Relaxed)
+    }
+
+    /// Raises the horizon. Relaxed: see `Group::update`.
+    pub(crate) fn advance(&self, horizon: u64) {
+        self.ground.horizon.fetch_max(horizon, Relaxed);
+    }
+
+    /// The present table, for some calls: keep it for a batch at most.
+    #[inline]
+    pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W> {
+        Pinned { keys: self, wide, pin: self.root.pin() }
+    }
+
+    /// Publishes a fresh table and reclaims the present one when the last call that can see it has ended. Calls under way
+    /// move over at the seal of their bucket.
+    pub(crate) fn reset(&self) -> Result<(), ConfigError> {
+        let fresh = Table::new(self.geometry)?;
+        // The new table first, then the seals: whoever meets a seal has acquired it, and finds the new table.
+        self.root.replace(fresh, |old| with_wide!(self.wide, wide => old.seal(wide)));
+        Ok(())
+    }
+
+    /// Helps to give back the memory of replaced tables.
+    pub(crate) fn collect(&self) {
+        epoch::Root::<Table>::collect();
+    }
+
+    /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
+    pub(crate) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().count(wide, sample, live))
+    }
+
+    pub(crate) fn spilled(&self) -> u64 {
+        self.ground.spilled.sum()
+    }
+
+    pub(crate) fn evicted(&self) -> u64 {
+        self.ground.evicted.sum()
+    }
+}
+
+/// A table that stays while this is held.
+pub(crate) struct Pinned<'a, W> {
+    keys: &'a KeyTable,
+    wide: W,
+    pin: epoch::Pin<'a, Table>,
+}
+
+impl<W: Wide> Pinned<'_, W> {
+    /// Asks for the bucket of a key that will be updated soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        let table = self.pin.get();
+        let (group, bucket) = table.locate(hash);
+        prefetch(group.bucket_address(bucket));
+    }
+
+    /// See [`Group::update`].
+    #[inline(always)]
+    pub(crate) fn update<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Result<R, Full> {
+        loop {
+            let (group, bucket) = self.pin.get().locate(hash);
+            match group.update(self.wide, bucket, hash.lo, &self.keys.ground, &decide) {
+                Ok(answer) => return Ok(answer),
+                Err(Stop::Full) => return Err(Full),
+                Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one
+            }
+        }
+    }
+}

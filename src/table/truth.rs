@@ -1,0 +1,32 @@
+//! For models: what was published, in a map that never forgets. Every publish is checked against it where it happens.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+#[derive(Default)]
+pub(crate) struct Truth(Mutex<HashMap<u64, u64>>);
+
+impl Truth {
+    /// `key` went from `state`, as its publisher saw it, to `next`.
+    pub(crate) fn published(&self, key: u64, state: Option<u64>, next: u64, gone: u64, evict_within: Option<u64>) {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, next).unwrap_or(0);
+        match evict_within {
+            None => {
+                assert!(state.unwrap_or(last) == last, "decided on {state:?}, the state was {last}");
+                assert!(state.is_some() || last <= gone, "said absent, the state was {last}");
+            }
+            // What was evicted is forgotten, and an older copy of it may be found; but nothing young is evicted.
+            Some(within) => assert!(state.is_some() || last < gone + within, "evicted {last} at horizon {gone}"),
+        }
+        assert!(next > last, "not monotone: {key}: {last} -> {next}");
+    }
+
+    /// An entry that stood there from the start.
+    pub(crate) fn known(&self, key: u64, state: u64) {
+        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = states.entry(key).or_insert(0);
+        *last = state.max(*last);
+    }
+}
