@@ -90,13 +90,14 @@ impl Request {
         Request { quick, only_lists: given("--list"), filter }
     }
 
-    /// Whether the filter may let the function through: only plain text is looked at.
+    /// Whether the filter may let the function through. Of a regular expression only the group is looked at.
     fn wants(&self, shape: &Shape, function: &Entry) -> bool {
-        let plain = |filter: &String| filter.chars().all(|c| c.is_alphanumeric() || "_/".contains(c));
-        let filter = self.filter.as_ref().filter(|filter| plain(filter));
-        filter.is_none_or(|filter| {
-            THREADS.iter().any(|(_, t)| format!("{}/{}/{t}", shape.group, function.name).contains(filter))
-        })
+        let Some(filter) = &self.filter else { return true };
+        let plain = filter.chars().all(|c| c.is_alphanumeric() || "_/".contains(c));
+        if !plain {
+            return !filter.starts_with("dedup_") || filter.starts_with(shape.group);
+        }
+        THREADS.iter().any(|(_, t)| format!("{}/{}/{t}", shape.group, function.name).contains(filter))
     }
 }
 

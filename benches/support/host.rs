@@ -16,7 +16,7 @@ pub(crate) fn describe() -> String {
         .and_then(|modes| Some(modes.split_once('[')?.1.split_once(']')?.0.to_owned()))
         .unwrap_or_else(|| "unknown".to_owned());
     format!(
-        "{processor}, {cores} cores, {} {}, transparent huge pages: {huge_pages}",
+        "{processor}, {cores} cores, {} {}, transparent huge pages: {huge_pages} (windlass asks for them)",
         env::consts::OS,
         env::consts::ARCH
     )

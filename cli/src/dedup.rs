@@ -9,7 +9,6 @@ use crate::{
     args::{DedupArgs, EmitKind, OnFullKind, ReportKind},
     failure::Failure,
     input::{Input, Need, Skipped},
-    memory,
     output::{self, Decisions, Progress, Records},
 };
 
@@ -55,20 +54,31 @@ fn build(args: &DedupArgs) -> Result<(Dedup, Window), Failure> {
             OnFullKind::Evict => OnFull::EvictOldest,
         });
     let refused = |error: ConfigError| refused(args, &error);
-    memory::check(builder.memory_bytes().map_err(refused)?, &args.state)?;
+    let needs = builder.memory_bytes().map_err(refused)?;
+    if let Some(most) = args.state.max_memory.filter(|most| needs > most.0) {
+        return Err(Failure::bad(format_args!(
+            "--capacity {} needs {}; --max-memory allows {}",
+            args.state.capacity,
+            output::memory(needs),
+            output::memory(most.0)
+        )));
+    }
     Ok((builder.build().map_err(refused)?, window))
 }
 
 /// The builder's error in the words of the command line.
 fn refused(args: &DedupArgs, error: &ConfigError) -> Failure {
-    let option = match (error.field, &args.window, args.window_count) {
-        ("window", Some(span), _) => format!("--window {span}"),
-        ("window", None, Some(count)) => format!("--window-count {count}"),
-        ("lateness", ..) => format!("--lateness {}", args.input.lateness),
-        ("capacity", ..) => format!("--capacity {}", args.state.capacity),
-        (field, ..) => format!("{field} {}", error.value),
+    const LONGEST: &str = "13343d (36 years)"; // Window::MAX_TICKS
+    let (option, limit) = match (error.field, &args.window, args.window_count) {
+        ("window", Some(span), _) => (format!("--window {span}"), format!("1ns to {LONGEST}")),
+        ("lateness", ..) => {
+            (format!("--lateness {}", args.input.lateness), format!("with the window {LONGEST} at most"))
+        }
+        ("window", None, Some(count)) => (format!("--window-count {count}"), error.limit.clone()),
+        ("capacity", ..) => (format!("--capacity {}", args.state.capacity), error.limit.clone()),
+        (field, ..) => (format!("{field} {}", error.value), error.limit.clone()),
     };
-    Failure::bad(format_args!("{option} is out of range: {}", error.limit))
+    Failure::bad(format_args!("{option} is out of range: {limit}"))
 }
 
 #[derive(Default)]
@@ -156,6 +166,8 @@ struct Report {
     events: u64,
     fresh: u64,
     duplicates: u64,
+    /// Ids within the window at the end, estimated if there are many.
+    live: u64,
     /// Records that gave no event.
     skipped: u64,
     /// Events further behind the newest than the lateness.
@@ -182,6 +194,7 @@ impl Report {
             events: counts.events,
             fresh: counts.fresh,
             duplicates: counts.events - counts.fresh,
+            live: stats.live,
             skipped: skipped.records,
             late: stats.late,
             evicted: stats.evicted,

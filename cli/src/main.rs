@@ -9,7 +9,6 @@ mod dedup;
 mod demo;
 mod failure;
 mod input;
-mod memory;
 mod output;
 
 use std::{io::Write, process::ExitCode};

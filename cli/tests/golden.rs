@@ -3,6 +3,8 @@
 //! The logs are not part of the repository. Where they are absent these tests say so and pass; with
 //! `WINDLASS_REQUIRE_DATA=1` they fail instead.
 
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
 mod common;
 
 use std::{

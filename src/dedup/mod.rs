@@ -166,6 +166,7 @@ impl Dedup {
     #[inline]
     pub fn observe_at(&self, key: impl Key, now: Tick) -> Outcome {
         let hash = key.key_hash(self.seed);
+        self.table.prefetch(hash);
         with_wide!(self.table.wide(), wide => self.observe_pinned(&self.table.pin(wide), hash, now))
     }
 
@@ -279,7 +280,7 @@ impl Dedup {
                 let ahead = &mut ahead[..AHEAD.min(n - start)];
                 for (i, slot) in ahead.iter_mut().enumerate() {
                     *slot = event(start + i);
-                    table.prefetch(slot.0);
+                    self.table.prefetch(slot.0);
                 }
                 outcomes.extend(ahead.iter().map(|&(hash, now)| self.observe_pinned(&table, hash, now)));
             }

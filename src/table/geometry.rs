@@ -34,8 +34,19 @@ impl Geometry {
         Ok(Geometry { groups: keys.div_ceil(KEYS_PER_GROUP) })
     }
 
+    #[inline(always)]
     pub(crate) fn buckets(self) -> u64 {
         (self.groups * Group::BUCKETS) as u64
+    }
+
+    /// The group and the bucket in it, by the high half of the hash (multiply-shift: no rounding to a power of two). The
+    /// low half, which is stored, stays free: a table of twice the buckets can take the next bits from there.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // less than the number of buckets, a usize
+    pub(super) fn locate(self, hash: KeyHash) -> (usize, usize) {
+        let buckets = self.buckets();
+        let bucket = (u128::from(hash.hi) * u128::from(buckets) >> 64) as usize;
+        (bucket / Group::BUCKETS, bucket % Group::BUCKETS)
     }
 
     /// Bytes of one table.
@@ -46,7 +57,7 @@ impl Geometry {
 
 /// An array of groups.
 pub(super) struct Table {
-    groups: Slab<Group>,
+    pub(super) groups: Slab<Group>,
 }
 
 impl Table {
@@ -57,14 +68,8 @@ impl Table {
         Ok(Table { groups })
     }
 
-    /// The group and the bucket in it, by the high half of the hash (multiply-shift: no rounding to a power of two). The
-    /// low half, which is stored, stays free: a table of twice the buckets can take the next bits from there.
-    #[inline(always)]
-    #[allow(clippy::cast_possible_truncation)] // less than the number of buckets, a usize
-    pub(super) fn locate(&self, hash: KeyHash) -> (&Group, usize) {
-        let buckets = (self.groups.len() * Group::BUCKETS) as u64;
-        let bucket = (u128::from(hash.hi) * u128::from(buckets) >> 64) as usize;
-        (&self.groups[bucket / Group::BUCKETS], bucket % Group::BUCKETS)
+    pub(super) fn address(&self) -> *mut Group {
+        self.groups.as_ptr().cast_mut()
     }
 
     pub(super) fn seal(&self, wide: impl Wide) {

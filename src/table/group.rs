@@ -191,9 +191,12 @@ impl<const BUCKETS: usize, const HOME: usize, const SPILL: usize> Group<BUCKETS,
         into.dedup_by_key(|e| e.key());
     }
 
-    pub(crate) fn bucket_address(&self, bucket: usize) -> *const impl Sized {
-        &raw const self.buckets[bucket]
+    /// Where `bucket` of a group at `group` would lie.
+    #[inline(always)]
+    pub(crate) fn bucket_address(group: *const Self, bucket: usize) -> *const impl Sized {
+        group.cast::<Bucket<HOME>>().wrapping_add(bucket)
     }
+
 }
 
 impl<const BUCKETS: usize, const HOME: usize, const SPILL: usize> View<'_, BUCKETS, HOME, SPILL> {

@@ -15,11 +15,11 @@ pub(crate) mod truth;
 use crate::{
     error::ConfigError,
     hash::KeyHash,
-    sync::{AnyWide, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
+    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
 };
 pub(crate) use entry::Entry;
 pub(crate) use geometry::Geometry;
-use geometry::Table;
+use geometry::{Group, Table};
 pub(crate) use group::{Decision, Stop};
 use group::Ground;
 
@@ -32,6 +32,8 @@ pub(crate) struct KeyTable {
     geometry: Geometry,
     wide: AnyWide,
     ground: Ground,
+    /// Where the present table lies, for prefetches alone: they may be wrong, so they need no pin and can come first.
+    hint: AtomicPtr<Group>,
 }
 
 /// The answer to a call on a full bucket.
@@ -41,8 +43,10 @@ pub(crate) struct Full;
 impl KeyTable {
     /// See [`Ground::evict_within`].
     pub(crate) fn new(geometry: Geometry, evict_within: Option<u64>) -> Result<KeyTable, ConfigError> {
+        let table = Table::new(geometry)?;
         Ok(KeyTable {
-            root: epoch::Root::new(Table::new(geometry)?),
+            hint: AtomicPtr::new(table.address()),
+            root: epoch::Root::new(table),
             geometry,
             wide: AnyWide::detect(),
             ground: Ground { evict_within, ..Ground::default() },
@@ -68,6 +72,13 @@ impl KeyTable {
         self.ground.horizon.fetch_max(horizon, Relaxed);
     }
 
+    /// Asks for the bucket of a key that will be updated soon.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        let (group, bucket) = self.geometry.locate(hash);
+        prefetch(Group::bucket_address(self.hint.load(Relaxed).wrapping_add(group), bucket));
+    }
+
     /// The present table, for some calls: keep it for a batch at most.
     #[inline]
     pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W> {
@@ -78,6 +89,7 @@ impl KeyTable {
     /// move over at the seal of their bucket.
     pub(crate) fn reset(&self) -> Result<(), ConfigError> {
         let fresh = Table::new(self.geometry)?;
+        self.hint.store(fresh.address(), Relaxed);
         // The new table first, then the seals: whoever meets a seal has acquired it, and finds the new table.
         self.root.replace(fresh, |old| with_wide!(self.wide, wide => old.seal(wide)));
         Ok(())
@@ -110,14 +122,6 @@ pub(crate) struct Pinned<'a, W> {
 }
 
 impl<W: Wide> Pinned<'_, W> {
-    /// Asks for the bucket of a key that will be updated soon.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let table = self.pin.get();
-        let (group, bucket) = table.locate(hash);
-        prefetch(group.bucket_address(bucket));
-    }
-
     /// See [`Group::update`].
     #[inline(always)]
     pub(crate) fn update<R>(
@@ -126,8 +130,9 @@ impl<W: Wide> Pinned<'_, W> {
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Full> {
         loop {
-            let (group, bucket) = self.pin.get().locate(hash);
-            match group.update(self.wide, bucket, hash.lo, &self.keys.ground, &decide) {
+            let (group, bucket) = self.keys.geometry.locate(hash);
+            let table = self.pin.get();
+            match table.groups[group].update(self.wide, bucket, hash.lo, &self.keys.ground, &decide) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Full) => return Err(Full),
                 Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one

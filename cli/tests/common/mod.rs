@@ -1,6 +1,7 @@
 //! The real binary, run as a user would.
 
 #![allow(dead_code)] // each test file uses some of it
+#![allow(clippy::expect_used)] // clippy knows tests only by their attribute
 
 use std::{
     fs,
@@ -11,42 +12,42 @@ use std::{
     thread,
 };
 
-pub const EXE: &str = env!("CARGO_BIN_EXE_windlass");
+pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_windlass");
 
 /// What a run left behind.
 #[derive(Debug)]
-pub struct Run {
-    pub code: i32,
-    pub out: Vec<u8>,
-    pub err: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: String,
 }
 
 impl Run {
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         std::str::from_utf8(&self.out).expect("stdout is text")
     }
 
     /// The run went well.
-    pub fn ok(self) -> Run {
+    pub(crate) fn ok(self) -> Run {
         assert_eq!(self.code, 0, "{}", self.err);
         self
     }
 
     /// The report, which stands on `--report json`'s stream.
-    pub fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         let text = if self.err.is_empty() { self.text() } else { &self.err };
         assert_eq!(text.lines().count(), 1, "one object on one line: {text}");
         serde_json::from_str(text).expect("a JSON object")
     }
 
     /// The run failed with this status, and said nothing but this one line.
-    pub fn failed(&self, code: i32, line: &str) {
+    pub(crate) fn failed(&self, code: i32, line: &str) {
         assert_eq!((self.code, self.err.as_str()), (code, format!("windlass: {line}\n").as_str()));
     }
 }
 
 /// Runs `windlass` in a directory, with these bytes on stdin.
-pub fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
+pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let mut child = Command::new(EXE)
         .args(args)
         .current_dir(dir)
@@ -68,17 +69,17 @@ pub fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     }
 }
 
-pub fn run(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+pub(crate) fn run(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
     run_in(&std::env::temp_dir(), args, stdin.as_ref())
 }
 
 /// `windlass dedup --quiet ..` with a window longer than any test.
-pub fn dedup(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
+pub(crate) fn dedup(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
     run(&[&["dedup", "-q", "--window", "1h"], args].concat(), stdin)
 }
 
 /// The decisions of `windlass dedup --quiet ..`.
-pub fn decisions(args: &[&str], stdin: impl AsRef<[u8]>) -> String {
+pub(crate) fn decisions(args: &[&str], stdin: impl AsRef<[u8]>) -> String {
     let dir = Dir::new();
     let args = [&["dedup", "-q", "--emit", "none", "--decisions", "decisions"], args].concat();
     let run = run_in(&dir.0, &args, stdin.as_ref()).ok();
@@ -89,10 +90,10 @@ pub fn decisions(args: &[&str], stdin: impl AsRef<[u8]>) -> String {
 }
 
 /// A directory of its own, gone with the test.
-pub struct Dir(pub PathBuf);
+pub(crate) struct Dir(pub(crate) PathBuf);
 
 impl Dir {
-    pub fn new() -> Dir {
+    pub(crate) fn new() -> Dir {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("windlass-test-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
         let path = std::env::temp_dir().join(name);
@@ -100,17 +101,17 @@ impl Dir {
         Dir(path)
     }
 
-    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) -> &Dir {
+    pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) -> &Dir {
         fs::write(self.0.join(name), content).expect("written");
         self
     }
 
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub(crate) fn run(&self, args: &[&str]) -> Run {
         run_in(&self.0, args, b"")
     }
 
     /// Nothing but these files is in it.
-    pub fn holds(&self, names: &[&str]) {
+    pub(crate) fn holds(&self, names: &[&str]) {
         let mut found: Vec<String> = fs::read_dir(&self.0)
             .expect("it is there")
             .map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned())
@@ -127,10 +128,10 @@ impl Drop for Dir {
 }
 
 /// Pseudo-random numbers (SplitMix64), the same every time.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
