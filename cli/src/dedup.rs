@@ -108,7 +108,7 @@ fn stream(
             }
         };
         dedup.observe_events(batch.events, &mut verdicts);
-        let refused = mark(&verdicts, &mut marks);
+        let refused = mark(&verdicts, args.state.on_full, &mut marks);
         counts.events += marks.len() as u64;
         counts.fresh += marks.iter().filter(|&&mark| mark == FRESH).count() as u64;
         if let Some(records) = &mut records {
@@ -137,12 +137,14 @@ fn stream(
 }
 
 /// A mark per event, up to the first that was refused.
-fn mark(verdicts: &[Result<Verdict, Refused>], marks: &mut Vec<u8>) -> Option<Refused> {
+fn mark(verdicts: &[Result<Verdict, Refused>], on_full: OnFullKind, marks: &mut Vec<u8>) -> Option<Refused> {
     marks.clear();
     for verdict in verdicts {
         match verdict {
             Ok(Verdict::Fresh) => marks.push(FRESH),
             Ok(_) => marks.push(DUPLICATE),
+            // Only new ids are refused. Those near it are all too young to be evicted, so it is the one that is forgotten.
+            Err(Refused::Full) if on_full == OnFullKind::Evict => marks.push(FRESH),
             Err(refused) => return Some(*refused),
         }
     }
@@ -174,7 +176,7 @@ struct Report {
     late: u64,
     /// Live ids forgotten early, for lack of room.
     evicted: u64,
-    /// Events for which there was no room.
+    /// New ids for which there was no room (with `--on-full evict`: passed on, and not remembered).
     refused: u64,
     seconds: f64,
     memory_bytes: u64,
@@ -223,6 +225,7 @@ impl Report {
         for (number, what) in [
             (self.late, "later than --lateness, counted as arriving at its edge"),
             (self.evicted, "live ids forgotten early: --capacity is too small"),
+            (self.refused, "ids passed on without being remembered: --capacity is too small"),
         ] {
             if number > 0 {
                 text += &format!("{} {what}\n", output::count(number));

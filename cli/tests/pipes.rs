@@ -8,6 +8,9 @@ mod common;
 use std::{
     io::{BufRead, BufReader, Read, Write},
     process::{Child, Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
 };
 
 use common::{Dir, EXE};
@@ -54,13 +57,14 @@ fn help_into_a_closed_pipe() {
 fn lines_are_passed_on_as_they_come() {
     let mut child = start(&["dedup", "-q", "--window", "1h"]);
     let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    // Would wait for ever if lines were kept back until a buffer is full.
-    for line in ["one\n", "two\n"] {
-        stdin.write_all(line.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stdout.read_line(&mut answer).unwrap();
-        assert_eq!(answer, line);
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || stdout.lines().try_for_each(|line| send.send(line.unwrap())));
+    for line in ["one", "two"] {
+        writeln!(stdin, "{line}").unwrap();
+        // If lines were kept back until a buffer is full there would be none.
+        let answer = receive.recv_timeout(Duration::from_secs(60));
+        assert_eq!(answer.as_deref(), Ok(line));
     }
     drop(stdin);
     assert_eq!(child.wait().unwrap().code(), Some(0));

@@ -5,30 +5,28 @@ use std::cell::Cell;
 /// What a model leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Twin {
-    /// The head is overwritten although no slot holds its entry.
-    NoMove,
-    /// The horizon is loaded before the slots.
+    /// A new key takes the first cell that is gone, not the least.
+    AnyGoneCell,
+    /// A key whose cell is gone takes the least cell instead.
+    ForgetCell,
+    /// The horizon is loaded before the cells.
     HorizonFirst,
     /// A late call goes by its own clock although the horizon has passed it.
     OwnTime,
-    /// A new key may take the last slot.
-    NoReserve,
-    /// A second copy of an entry is kept until it dies.
-    KeepCopies,
-    /// Of two copies the earlier one stays.
-    KeepFirstCopy,
-    /// A forgotten entry is dead at once.
+    /// A forgotten entry can be overwritten at once.
     MarkGoesFirst,
-    /// A publish drops the flag of a bucket that finds its spill line empty.
-    DropFlag,
-    /// Evicts whatever is oldest, however young.
+    /// A bucket with a spill line takes its own gone cell although the spill line has the least.
+    HomeFirst,
+    /// The spill line is used as soon as one cell is flagged.
+    SpillEarly,
+    /// Evicts whatever is least, however young.
     EvictYoung,
-    /// A publish does not mind the seal.
+    /// A change does not mind the seal.
     IgnoreSeal,
     /// A replaced table is destroyed at once.
     DropAtOnce,
-    /// The head and the slots are loaded with Relaxed.
-    RelaxedLoad,
+    /// Cells are loaded and exchanged with Relaxed.
+    RelaxedCells,
 }
 
 thread_local! {

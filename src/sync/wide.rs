@@ -153,7 +153,7 @@ mod native {
             cells: &[AtomicPair; N],
             room: &'a mut MaybeUninit<[Pair; N]>,
         ) -> &'a [Pair; N] {
-            const { assert!(N <= 8) };
+            const { assert!(N <= 32) };
             let (from, into) = (cells.as_ptr(), room.as_mut_ptr());
             // By hand, as a loop gives every cell two address registers.
             macro_rules! copy {
@@ -169,7 +169,7 @@ mod native {
                     }
                 )+};
             }
-            copy!(0 1 2 3 4 5 6 7);
+            copy!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
             // SAFETY: all N were written.
             unsafe { room.assume_init_ref() }
         }

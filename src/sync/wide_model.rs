@@ -88,12 +88,12 @@ pub(crate) struct Portable;
 
 impl Wide for Portable {
     fn load(self, cell: &AtomicPair) -> Pair {
-        value(cell.0.load(if twin!(RelaxedLoad) { Relaxed } else { Acquire }))
+        value(cell.0.load(if twin!(RelaxedCells) { Relaxed } else { Acquire }))
     }
 
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool {
         let (old, new) = (id(old), id(new));
-        if twin!(RelaxedLoad) {
+        if twin!(RelaxedCells) {
             return cell.0.compare_exchange(old, new, Relaxed, Relaxed).is_ok();
         }
         cell.0.compare_exchange(old, new, AcqRel, Acquire).is_ok()

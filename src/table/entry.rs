@@ -1,4 +1,4 @@
-//! What a bucket consists of: (key, state) in one 128-bit word.
+//! What a cell holds: (key, state) in one 128-bit word.
 
 /// ```text
 ///  127      126      125                    64 63                     0
@@ -6,17 +6,52 @@
 /// | sealed | spilled|       state (62)        |    fingerprint (64)    |
 /// +--------+--------+-------------------------+------------------------+
 /// ```
-/// The two flags belong to the bucket and stand in its head only. State 0 is an empty slot (not fingerprint 0: then two
-/// u64 ids would have to share a fingerprint).
+/// The flags belong to the cell and stay when its entry is replaced. State 0 is an empty cell (not fingerprint 0: then two
+/// u64 ids would have to share a fingerprint). In the spill line itself, the flag `spilled` says that the cell has no key.
 pub(crate) use crate::sync::Pair as Entry;
 
 const SEALED: u64 = 1 << 63;
 const SPILLED: u64 = 1 << 62;
 
+/// The flag that a cell gets before ..
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flag {
+    /// .. its bucket puts keys into the group's spill line.
+    Spilled = 1,
+    /// .. its table is given up.
+    Sealed = 2,
+}
+
 impl Entry {
+    #[cfg(windlass_loom)]
     pub(crate) const EMPTY: Entry = Entry { low: 0, high: 0 };
     /// The greatest state that fits.
     pub(crate) const MAX_STATE: u64 = (1 << 62) - 1;
+
+    #[inline(always)]
+    pub(crate) fn key(self) -> u64 {
+        self.low
+    }
+
+    #[inline(always)]
+    pub(crate) fn state(self) -> u64 {
+        self.high & Self::MAX_STATE
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(self, flag: Flag) -> bool {
+        self.high & (flag as u64) << 62 != 0
+    }
+
+    /// With any flag.
+    #[inline(always)]
+    pub(crate) fn flagged(self) -> bool {
+        self.high > Self::MAX_STATE
+    }
+
+    pub(crate) fn with(self, flag: Flag) -> Entry {
+        Entry { low: self.low, high: self.high | (flag as u64) << 62 }
+    }
 
     #[inline(always)]
     pub(crate) fn new(key: u64, state: u64) -> Entry {
@@ -24,52 +59,14 @@ impl Entry {
         Entry { low: key, high: state }
     }
 
+    /// With the flags of the entry that it replaces.
     #[inline(always)]
-    pub(crate) fn key(self) -> u64 {
-        self.low
+    pub(crate) fn flagged_as(self, replaced: Entry) -> Entry {
+        Entry { low: self.low, high: self.high | replaced.high & (SEALED | SPILLED) }
     }
 
-    /// The state of an entry in a slot.
-    #[inline(always)]
-    pub(crate) fn state(self) -> u64 {
-        self.high
-    }
-
-    /// The entry in a head, as it would stand in a slot.
-    #[inline(always)]
-    pub(crate) fn plain(self) -> Entry {
-        Entry { low: self.low, high: self.high & Self::MAX_STATE }
-    }
-
-    /// A head whose bucket has entries in its group's spill line, or had.
-    #[inline(always)]
-    pub(crate) fn spilled(self) -> bool {
-        self.high & SPILLED != 0
-    }
-
-    /// A head that nobody publishes over any more.
-    #[inline(always)]
-    pub(crate) fn sealed(self) -> bool {
-        self.high & SEALED != 0
-    }
-
-    /// A head with any flag.
-    #[inline(always)]
-    pub(crate) fn flagged(self) -> bool {
-        self.high > Self::MAX_STATE
-    }
-
-    pub(crate) fn with_spilled(self) -> Entry {
-        Entry { low: self.low, high: self.high | SPILLED }
-    }
-
-    pub(crate) fn with_sealed(self) -> Entry {
-        Entry { low: self.low, high: self.high | SEALED }
-    }
-
-    /// This entry as the head after `head`, whose bucket's flag it takes over.
-    #[inline(always)]
-    pub(crate) fn after(self, head: Entry) -> Entry {
-        Entry { low: self.low, high: self.high | head.high & SPILLED }
+    /// What a spill cell holds that was raised to the horizon: no key.
+    pub(crate) fn ghost(state: u64) -> Entry {
+        Entry::new(0, state).with(Flag::Spilled)
     }
 }

@@ -1,6 +1,6 @@
 //! Where a key lives.
 
-use super::{Entry, group};
+use super::group;
 use crate::{
     error::ConfigError,
     hash::KeyHash,
@@ -8,10 +8,10 @@ use crate::{
     sync::Wide,
 };
 
-/// 16 buckets of a head and 7 slots (two cache lines each), and 16 spill slots (four lines) for the group.
+/// 16 buckets of 8 cells (two cache lines each), and 16 spill cells (four lines) for the group.
 ///
 /// Chosen by measurement: docs/geometry.md.
-pub(super) type Group = group::Group<16, 7, 16>;
+pub(super) type Group = group::Group<16, 8, 16>;
 
 /// Keys per group at the table's capacity: 29/8 a bucket. More keys than that meet in a group by chance; that its 128
 /// places do not suffice then has a probability of 2.5e-7 a group (Poisson; docs/geometry.md).
@@ -74,16 +74,15 @@ impl Table {
 
     pub(super) fn seal(&self, wide: impl Wide) {
         for group in self.groups.iter() {
-            (0..Group::BUCKETS).for_each(|bucket| group.seal(wide, bucket));
+            group.seal(wide);
         }
     }
 
     pub(super) fn count(&self, wide: impl Wide, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
         let step = sample.map_or(1, |n| self.groups.len().div_ceil(n.max(1)).max(1));
-        let (mut entries, mut found, mut looked_at) = (Vec::new(), 0, 0);
+        let (mut found, mut looked_at) = (0, 0);
         for group in self.groups.iter().step_by(step) {
-            group.entries(wide, &mut entries);
-            found += entries.iter().filter(|e| live(Entry::state(**e))).count() as u64;
+            found += group.states(wide).filter(|&state| live(state)).count() as u64;
             looked_at += 1;
         }
         if step == 1 { found } else { found * self.groups.len() as u64 / looked_at.max(1) }

@@ -1,5 +1,5 @@
-//! L2, engine one: entries (fingerprint, state) in buckets with a log head. One cache miss an operation, nothing is ever
-//! deleted: an entry whose state lies behind the horizon is gone, and its slot is taken over.
+//! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation; nothing
+//! is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
 //!
 //! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
 //! horizon, counts.
@@ -17,7 +17,6 @@ use crate::{
     hash::KeyHash,
     sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
 };
-pub(crate) use entry::Entry;
 pub(crate) use geometry::Geometry;
 use geometry::{Group, Table};
 pub(crate) use group::{Decision, Stop};

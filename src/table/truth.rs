@@ -9,8 +9,8 @@ use std::{
 pub(crate) struct Truth(Mutex<HashMap<u64, u64>>);
 
 impl Truth {
-    /// `key` went from `state`, as its publisher saw it, to `next`.
-    pub(crate) fn published(&self, key: u64, state: Option<u64>, next: u64, gone: u64, evict_within: Option<u64>) {
+    /// `key` went from `state`, as its publisher saw it, to `next`, in a cell that held `replaced`.
+    pub(crate) fn published(&self, key: u64, state: Option<u64>, replaced: u64, next: u64, gone: u64, evict_within: Option<u64>) {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, next).unwrap_or(0);
         match evict_within {
             None => {
@@ -21,6 +21,7 @@ impl Truth {
             Some(within) => assert!(state.is_some() || last < gone + within, "evicted {last} at horizon {gone}"),
         }
         assert!(next > last, "not monotone: {key}: {last} -> {next}");
+        assert!(next > replaced, "a cell fell from {replaced} to {next}");
     }
 
     /// An entry that stood there from the start.

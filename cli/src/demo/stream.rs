@@ -42,8 +42,8 @@ impl Shape {
     pub(super) fn describe(&self, seed: u64) -> String {
         let span = self.gap * u32::try_from(self.events).unwrap_or(u32::MAX);
         format!(
-            "A generated stream (seed {seed}): {} events in {:.0} s of event time, {} % of them repeats of ids up to {:.0} s \
-             old,\n{} % come late by up to {:.0} s.",
+            "A generated stream (seed {seed}): {} events in {:.0} s of event time.\n{} % of them repeat an id up to {:.0} s \
+             old, {} % come late by up to {:.0} s.",
             output::count(self.events),
             span.as_secs_f64(),
             self.repeats,

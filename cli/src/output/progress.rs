@@ -1,15 +1,19 @@
 //! The progress bar: on a terminal, while it disturbs nobody.
 
 use std::{
+    cell::Cell,
     io::{IsTerminal, stderr, stdin, stdout},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-use indicatif::{HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+/// A run that is over by then needs no bar.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// Shows how far a run is. Gone when dropped, so before any summary or error.
 pub(crate) struct Progress {
@@ -17,6 +21,8 @@ pub(crate) struct Progress {
     /// Bytes read; without it the position is the number of events.
     read: Option<Arc<AtomicU64>>,
     events: Arc<AtomicU64>,
+    begun: Instant,
+    visible: Cell<bool>,
 }
 
 impl Progress {
@@ -49,7 +55,13 @@ impl Progress {
     }
 
     fn none() -> Progress {
-        Progress { bar: None, read: None, events: Arc::default() }
+        Progress {
+            bar: None,
+            read: None,
+            events: Arc::default(),
+            begun: Instant::now(),
+            visible: Cell::new(false),
+        }
     }
 
     fn show(bar: ProgressBar, template: &str, read: Option<Arc<AtomicU64>>) -> Progress {
@@ -65,10 +77,9 @@ impl Progress {
                 let rate = u128::from(rated.load(Relaxed)) * 1_000_000_000 / nanos;
                 let _ = write!(f, "{}", HumanCount(u64::try_from(rate).unwrap_or(u64::MAX)));
             });
+        bar.set_draw_target(ProgressDrawTarget::hidden());
         bar.set_style(style);
-        // A stream may stand still: the clock goes on.
-        bar.enable_steady_tick(Duration::from_millis(100));
-        Progress { bar: Some(bar), read, events }
+        Progress { bar: Some(bar), read, events, begun: Instant::now(), visible: Cell::new(false) }
     }
 
     pub(crate) fn shown(&self) -> bool {
@@ -77,6 +88,12 @@ impl Progress {
 
     pub(crate) fn advance(&self, events: u64) {
         let Some(bar) = &self.bar else { return };
+        if !self.visible.get() && self.begun.elapsed() > PATIENCE {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            // A stream may stand still: the clock goes on.
+            bar.enable_steady_tick(Duration::from_millis(100));
+            self.visible.set(true);
+        }
         // Relaxed: figures to look at.
         let all = self.events.fetch_add(events, Relaxed) + events;
         bar.set_position(self.read.as_ref().map_or(all, |read| read.load(Relaxed)));

@@ -1,15 +1,19 @@
 //! The real binary, run as a user would.
 
 #![allow(dead_code)] // each test file uses some of it
-#![allow(clippy::expect_used)] // clippy knows tests only by their attribute
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
 use std::{
     fs,
     io::Write,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    process::{Child, Command, Output, Stdio},
+    sync::{
+        atomic::{AtomicU32, Ordering::Relaxed},
+        mpsc,
+    },
     thread,
+    time::Duration,
 };
 
 pub(crate) const EXE: &str = env!("CARGO_BIN_EXE_windlass");
@@ -60,12 +64,26 @@ pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let bytes = stdin.to_vec();
     // The tool may end without reading all.
     let writer = thread::spawn(move || drop(input.write_all(&bytes)));
-    let output = child.wait_with_output().expect("it ends");
+    let output = end_of(child);
     writer.join().expect("no panic");
     Run {
         code: output.status.code().expect("not killed"),
         out: output.stdout,
         err: String::from_utf8(output.stderr).expect("stderr is text"),
+    }
+}
+
+/// Waits for the end; a run that does not come to one is a failed test, and not one that never ends.
+fn end_of(child: Child) -> Output {
+    let id = child.id().to_string();
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || send.send(child.wait_with_output()));
+    match receive.recv_timeout(Duration::from_secs(300)) {
+        Ok(output) => output.expect("it ends"),
+        Err(_) => {
+            drop(Command::new("kill").arg(id).status());
+            panic!("it does not end");
+        }
     }
 }
 
