@@ -14,7 +14,11 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    pub(crate) fn new(field: &'static str, value: impl fmt::Display, limit: impl fmt::Display) -> ConfigError {
+    pub(crate) fn new(
+        field: &'static str,
+        value: impl fmt::Display,
+        limit: impl fmt::Display,
+    ) -> ConfigError {
         ConfigError { field, value: value.to_string(), limit: limit.to_string() }
     }
 }

@@ -10,3 +10,13 @@ pub use dedup::{Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refus
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use time::{Clock, ManualClock, Tick, Window};
+
+#[cfg(windlass_loom)]
+#[doc(hidden)]
+pub mod model {
+    pub use crate::{
+        dedup::model::Rule,
+        sync::twins::{Twin, with},
+        table::model::*,
+    };
+}

@@ -10,6 +10,7 @@ use std::{
 
 /// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
 /// TLB as well.
+#[cfg(not(windlass_loom))]
 const HUGE: usize = 2 << 20;
 
 /// Types for which zero bytes are a value, and which have nothing to drop.

@@ -46,7 +46,11 @@ impl DedupBuilder {
     pub(super) fn new(window: Window) -> DedupBuilder {
         DedupBuilder {
             window,
-            lateness: if window.counts_events() { Window::last_n(0) } else { Window::time(std::time::Duration::ZERO) },
+            lateness: if window.counts_events() {
+                Window::last_n(0)
+            } else {
+                Window::time(std::time::Duration::ZERO)
+            },
             max_jump: None,
             capacity: 1_000_000,
             seed: None,
@@ -125,7 +129,11 @@ impl DedupBuilder {
             && clock.counts_events().is_some_and(|events| events != by_events)
         {
             let (has, wants) = if by_events { ("time", "events") } else { ("events", "time") };
-            return Err(ConfigError::new("clock", format_args!("a clock of {has}"), format_args!("one of {wants}")));
+            return Err(ConfigError::new(
+                "clock",
+                format_args!("a clock of {has}"),
+                format_args!("one of {wants}"),
+            ));
         }
         // A 1024th of the window, rounded down to a power of two.
         let granule = 1 << (window / 1024).max(1).ilog2();
@@ -146,9 +154,15 @@ impl DedupBuilder {
     fn ticks(&self, field: &'static str, span: Window, least: u64) -> Result<u64, ConfigError> {
         if span.counts_events() != self.window.counts_events() {
             let wants = if self.window.counts_events() { "a number of events" } else { "a span of time" };
-            return Err(ConfigError::new(field, span, format_args!("the window is {wants}, so this must be one")));
+            return Err(ConfigError::new(
+                field,
+                span,
+                format_args!("the window is {wants}, so this must be one"),
+            ));
         }
-        let limit = || format!("{least} to {} {}", Window::MAX_TICKS, if span.counts_events() { "events" } else { "ns" });
+        let limit = || {
+            format!("{least} to {} {}", Window::MAX_TICKS, if span.counts_events() { "events" } else { "ns" })
+        };
         span.ticks().filter(|&t| t >= least).ok_or_else(|| ConfigError::new(field, span, limit()))
     }
 }

@@ -1,6 +1,8 @@
 //! Exact windowed deduplication: was this id admitted in the last T?
 
 mod builder;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
 mod origin;
 mod rule;
 
@@ -145,7 +147,6 @@ pub struct DedupStats {
 
 impl Dedup {
     /// A builder for ids that count as seen for `window`.
-    #[must_use]
     pub fn builder(window: impl Into<crate::Window>) -> DedupBuilder {
         DedupBuilder::new(window.into())
     }
@@ -231,7 +232,9 @@ impl Dedup {
     /// Upkeep that calls do by themselves while events come: moves the horizon to `now` and gives back the memory of
     /// replaced tables. Of use after a silence. `budget` bounds the work, in buckets (nothing here takes more than one yet).
     pub fn maintain_at(&self, now: Tick, budget: usize) {
-        if let Some(target) = self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?) {
+        if let Some(target) =
+            self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
+        {
             self.table.advance(target);
         }
         if budget > 0 {
@@ -324,6 +327,9 @@ impl Dedup {
 
 impl fmt::Debug for Dedup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Dedup").field("rule", &self.rule).field("stats", &self.stats()).finish_non_exhaustive()
+        f.debug_struct("Dedup")
+            .field("rule", &self.rule)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
     }
 }

@@ -55,7 +55,7 @@ impl Rule {
 
     #[inline(always)]
     fn admitted(&self, state: u64, at: u64) -> bool {
-        state % 2 == 0 && state / 2 + self.window > at
+        state.is_multiple_of(2) && state / 2 + self.window > at
     }
 
     pub(crate) fn is_live(&self, state: u64, now: u64, horizon: u64) -> bool {

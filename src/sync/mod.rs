@@ -6,7 +6,7 @@ macro_rules! twin {
     ($flaw:ident) => {{
         #[cfg(windlass_loom)]
         {
-            $crate::sync::twin::planted($crate::sync::twin::Twin::$flaw)
+            $crate::sync::twins::planted($crate::sync::twins::Twin::$flaw)
         }
         #[cfg(not(windlass_loom))]
         {
@@ -19,7 +19,7 @@ pub(crate) use twin;
 mod counter;
 pub(crate) mod epoch;
 #[cfg(windlass_loom)]
-pub mod twin;
+pub(crate) mod twins;
 #[cfg(not(windlass_loom))]
 #[path = "wide.rs"]
 mod wide;
@@ -29,6 +29,8 @@ mod wide;
 
 pub(crate) use counter::Counter;
 pub(crate) use crossbeam_utils::CachePadded;
+#[cfg(windlass_loom)]
+pub(crate) use wide::Portable;
 pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
 
 #[cfg(not(windlass_loom))]

@@ -123,8 +123,8 @@ mod native {
     }
 
     fn vendor_promises_atomic_loads() -> bool {
-        // SAFETY: every 64-bit processor has the instruction, and leaf 0.
         #[allow(unused_unsafe)] // safe to call since Rust 1.94
+        // SAFETY: every 64-bit processor has the instruction, and leaf 0.
         let id = unsafe { std::arch::x86_64::__cpuid(0) };
         let vendor = [id.ebx, id.edx, id.ecx].map(u32::to_le_bytes).concat();
         [b"GenuineIntel", b"AuthenticAMD", b"CentaurHauls", b"  Shanghai  "].iter().any(|v| vendor == *v)

@@ -13,8 +13,6 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::twin;
-
 static INTERNED: Mutex<Option<(HashMap<Pair, u64>, Vec<Pair>)>> = Mutex::new(None);
 
 fn id(value: Pair) -> u64 {

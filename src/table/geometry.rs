@@ -29,7 +29,11 @@ impl Geometry {
         let memory = physical_memory().unwrap_or(u64::MAX).min(isize::MAX as u64);
         let limit = memory / (size_of::<Group>() as u64) * KEYS_PER_GROUP as u64;
         if keys == 0 || keys as u64 > limit {
-            return Err(ConfigError::new("capacity", keys, format_args!("1 to {limit} fit into this machine's memory")));
+            return Err(ConfigError::new(
+                "capacity",
+                keys,
+                format_args!("1 to {limit} fit into this machine's memory"),
+            ));
         }
         Ok(Geometry { groups: keys.div_ceil(KEYS_PER_GROUP) })
     }
@@ -45,7 +49,7 @@ impl Geometry {
     #[allow(clippy::cast_possible_truncation)] // less than the number of buckets, a usize
     pub(super) fn locate(self, hash: KeyHash) -> (usize, usize) {
         let buckets = self.buckets();
-        let bucket = (u128::from(hash.hi) * u128::from(buckets) >> 64) as usize;
+        let bucket = ((u128::from(hash.hi) * u128::from(buckets)) >> 64) as usize;
         (bucket / Group::BUCKETS, bucket % Group::BUCKETS)
     }
 
@@ -63,7 +67,11 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn new(geometry: Geometry) -> Result<Table, ConfigError> {
         let groups = Slab::new(geometry.groups).ok_or_else(|| {
-            ConfigError::new("capacity", format_args!("{} bytes", geometry.bytes()), "what the system can allocate")
+            ConfigError::new(
+                "capacity",
+                format_args!("{} bytes", geometry.bytes()),
+                "what the system can allocate",
+            )
         })?;
         Ok(Table { groups })
     }

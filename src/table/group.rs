@@ -30,7 +30,11 @@
 use super::entry::{Entry, Flag};
 use crate::{
     mem::Zeroable,
-    sync::{AtomicPair, AtomicU64, CachePadded, Counter, Ordering::Relaxed, Wide, retry, twin},
+    sync::{
+        AtomicPair, AtomicU64, CachePadded, Counter,
+        Ordering::{Acquire, Release},
+        Wide, retry, twin,
+    },
 };
 use std::mem::MaybeUninit;
 
@@ -55,7 +59,8 @@ pub(crate) enum Decision<R> {
 
 /// Why nothing was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
+#[cfg_attr(not(windlass_loom), allow(unreachable_pub))] // models name it
+pub enum Stop {
     /// No room for a key that is new to the bucket. A key that is there is never told this.
     Full,
     /// The bucket is sealed: the table has been replaced.
@@ -67,13 +72,29 @@ pub(crate) enum Stop {
 pub(crate) struct Ground {
     /// Every state up to here is gone: it counts as absent for every caller and may be overwritten. It only rises. Read by
     /// every call and raised about a thousand times per window: on a line of its own.
-    pub(crate) horizon: CachePadded<AtomicU64>,
+    horizon: CachePadded<AtomicU64>,
     /// At a full bucket: overwrite the least state if it is less than this far above the horizon, instead of saying `Full`.
     /// No caller may publish a state below that bound, so the cell's state rises all the same.
-    pub(crate) evict_within: Option<u64>,
+    pub(super) evict_within: Option<u64>,
     /// Buckets that have overflowed.
     pub(crate) spilled: Counter,
     pub(crate) evicted: Counter,
+}
+
+impl Ground {
+    pub(crate) fn new(evict_within: Option<u64>) -> Ground {
+        Ground { evict_within, ..Ground::default() }
+    }
+
+    /// Acquire; pairs with the release in [`Ground::advance`]: whoever sees the horizon sees what came before its raising.
+    #[inline(always)]
+    pub(crate) fn horizon(&self) -> u64 {
+        self.horizon.load(Acquire)
+    }
+
+    pub(crate) fn advance(&self, horizon: u64) {
+        self.horizon.fetch_max(horizon, Release);
+    }
 }
 
 enum Step<R> {
@@ -117,19 +138,21 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
         let cells = &self.buckets[bucket];
-        let early = twin!(HorizonFirst).then(|| ground.horizon.load(Relaxed));
+        let early = twin!(HorizonFirst).then(|| ground.horizon());
         let mut room = MaybeUninit::uninit();
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen = wide.load_all(cells, &mut room);
         if !seen[0].flagged() {
             // After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon
-            // at least as high as that thread did. Relaxed is enough for that.
-            let gone = early.unwrap_or_else(|| ground.horizon.load(Relaxed));
-            if let Step::Done(answer) = self.row(cells, seen, &[], gone).attempt::<false, R>(wide, key, ground, &decide) {
+            // at least as high as that thread did.
+            let gone = early.unwrap_or_else(|| ground.horizon());
+            if let Step::Done(answer) =
+                self.row(cells, seen, &[], gone).attempt::<false, R>(wide, key, ground, &decide)
+            {
                 return Ok(answer);
             }
         }
-        self.update_again(wide, cells, key, ground, &decide)
+        self.update_again(wide, cells, key, ground, early, &decide)
     }
 
     #[inline(always)]
@@ -160,10 +183,10 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         cells: &[AtomicPair; CELLS],
         key: u64,
         ground: &Ground,
+        early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
         loop {
-            let early = twin!(HorizonFirst).then(|| ground.horizon.load(Relaxed));
             let (mut room, mut spill_room) = (MaybeUninit::uninit(), MaybeUninit::uninit());
             let seen = wide.load_all(cells, &mut room);
             if seen[0].has(Flag::Sealed) && !twin!(IgnoreSeal) {
@@ -180,7 +203,7 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
                 }
                 seen_spill = wide.load_all(&self.spill, &mut spill_room);
             }
-            let gone = early.unwrap_or_else(|| ground.horizon.load(Relaxed));
+            let gone = early.unwrap_or_else(|| ground.horizon());
             match self.row(cells, seen, seen_spill, gone).attempt::<true, R>(wide, key, ground, decide) {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
@@ -208,8 +231,13 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         }
     }
 
-    fn cells(&self) -> impl Iterator<Item = &AtomicPair> {
+    pub(super) fn cells(&self) -> impl Iterator<Item = &AtomicPair> {
         self.buckets.iter().flatten().chain(&self.spill)
+    }
+
+    #[cfg(windlass_loom)]
+    pub(super) fn cells_mut(&mut self) -> impl Iterator<Item = &mut AtomicPair> {
+        self.buckets.iter_mut().flatten().chain(&mut self.spill)
     }
 
     /// All states of the group. A count, not a snapshot.
@@ -240,9 +268,9 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         let (next, answer) = match decide(state, gone) {
             Decision::Publish(next, answer) => (next, answer),
             Decision::Keep(answer) => {
-                // Gone counts only if the cell is as it was: the horizon may have passed the state seen, but not a later one.
+                // "Gone" counts only if the cell is as it was: the horizon may have passed the state seen, not a later one.
                 let passed = own.filter(|_| state.is_none());
-                if passed.is_some_and(|i| wide.load(self.cell(i)) != self.at(i)) {
+                if passed.is_some_and(|i| wide.load(self.cell(i)) != self.at(i) && !twin!(GoneAtFirstSight)) {
                     return Step::Again;
                 }
                 return Step::Done(answer);
@@ -257,7 +285,13 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
             },
         };
         let old = self.at(target);
-        let taboo = if FLAGGED { old.has(Flag::Sealed) && !twin!(IgnoreSeal) } else { old.flagged() };
+        // A flag that came since the first cell was loaded: only a row with the spill line knows what to do about that one.
+        let aware = FLAGGED && !self.seen_spill.is_empty();
+        let taboo = if aware {
+            old.has(Flag::Sealed) && !twin!(IgnoreSeal)
+        } else {
+            old.flagged() && !twin!(IgnoreSeal)
+        };
         if taboo {
             return Step::Again;
         }
@@ -275,6 +309,11 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
     #[inline(always)]
     fn claim<const FLAGGED: bool>(&self, wide: impl Wide, ground: &Ground) -> Claim {
+        if twin!(MarkGoesFirst)
+            && let Some(i) = self.seen.iter().position(|e| e.state() % 2 == 1)
+        {
+            return Claim::Cell(i);
+        }
         let home = self.least::<FLAGGED>();
         let state = self.at(home).state();
         let least = if FLAGGED { self.least_spilled().filter(|&i| self.at(i).state() < state) } else { None };
@@ -323,7 +362,9 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         let state = |i: usize| if FLAGGED { self.at(i).state() } else { self.seen[i].high };
         // Four lanes, so that comparisons need not wait for each other. Within a lane and between lanes the first of equals.
         let lane = |from: usize| {
-            (from + 4..CELLS).step_by(4).fold(from, |least, i| if state(i) < state(least) { i } else { least })
+            (from + 4..CELLS)
+                .step_by(4)
+                .fold(from, |least, i| if state(i) < state(least) { i } else { least })
         };
         let first = |a: usize, b: usize| if (state(b), b) < (state(a), a) { b } else { a };
         match CELLS {
@@ -347,7 +388,8 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
     /// At a full bucket: whether the least state may be given up early.
     #[cold]
     fn evictable(&self, state: u64, ground: &Ground) -> bool {
-        let within = ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
+        let within =
+            ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
         let evict = state < self.gone.saturating_add(within);
         if evict {
             ground.evicted.add(1);
@@ -363,7 +405,9 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
 
 // SAFETY: nothing but `AtomicPair`s, of which 0 is a value and which do not need drop (outside of models).
 #[allow(unsafe_code)]
-unsafe impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Zeroable for Group<BUCKETS, CELLS, SPILL> {
+unsafe impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Zeroable
+    for Group<BUCKETS, CELLS, SPILL>
+{
     #[cfg(windlass_loom)]
     fn zero() -> Self {
         let cell = |_| AtomicPair::new(Entry::EMPTY);

@@ -19,8 +19,8 @@ use crate::{
 };
 pub(crate) use geometry::Geometry;
 use geometry::{Group, Table};
-pub(crate) use group::{Decision, Stop};
 use group::Ground;
+pub(crate) use group::{Decision, Stop};
 
 /// How many keys a batch asks for ahead of its work: enough to keep every line buffer of a core busy.
 pub(crate) const AHEAD: usize = 32;
@@ -48,7 +48,7 @@ impl KeyTable {
             root: epoch::Root::new(table),
             geometry,
             wide: AnyWide::detect(),
-            ground: Ground { evict_within, ..Ground::default() },
+            ground: Ground::new(evict_within),
         })
     }
 
@@ -63,12 +63,12 @@ impl KeyTable {
     /// Every state up to here is gone.
     #[inline]
     pub(crate) fn horizon(&self) -> u64 {
-        self.ground.horizon.load(Relaxed)
+        self.ground.horizon()
     }
 
-    /// Raises the horizon. Relaxed: see `Group::update`.
+    /// Raises the horizon.
     pub(crate) fn advance(&self, horizon: u64) {
-        self.ground.horizon.fetch_max(horizon, Relaxed);
+        self.ground.advance(horizon);
     }
 
     /// Asks for the bucket of a key that will be updated soon.

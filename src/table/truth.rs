@@ -10,7 +10,15 @@ pub(crate) struct Truth(Mutex<HashMap<u64, u64>>);
 
 impl Truth {
     /// `key` went from `state`, as its publisher saw it, to `next`, in a cell that held `replaced`.
-    pub(crate) fn published(&self, key: u64, state: Option<u64>, replaced: u64, next: u64, gone: u64, evict_within: Option<u64>) {
+    pub(crate) fn published(
+        &self,
+        key: u64,
+        state: Option<u64>,
+        replaced: u64,
+        next: u64,
+        gone: u64,
+        evict_within: Option<u64>,
+    ) {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, next).unwrap_or(0);
         match evict_within {
             None => {
@@ -18,7 +26,9 @@ impl Truth {
                 assert!(state.is_some() || last <= gone, "said absent, the state was {last}");
             }
             // What was evicted is forgotten, and an older copy of it may be found; but nothing young is evicted.
-            Some(within) => assert!(state.is_some() || last < gone + within, "evicted {last} at horizon {gone}"),
+            Some(within) => {
+                assert!(state.is_some() || last < gone + within, "evicted {last} at horizon {gone}")
+            }
         }
         assert!(next > last, "not monotone: {key}: {last} -> {next}");
         assert!(next > replaced, "a cell fell from {replaced} to {next}");

@@ -11,6 +11,8 @@ pub enum Twin {
     ForgetCell,
     /// The horizon is loaded before the cells.
     HorizonFirst,
+    /// "Gone" is answered without another look at the cell.
+    GoneAtFirstSight,
     /// A late call goes by its own clock although the horizon has passed it.
     OwnTime,
     /// A forgotten entry can be overwritten at once.

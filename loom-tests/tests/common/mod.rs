@@ -1,0 +1,28 @@
+//! Shared by the models.
+#![allow(dead_code)] // each model uses a part
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+pub(crate) const EMPTY: (u64, u64) = (0, 0);
+
+/// Runs a model with at most 3 preemptions (`LOOM_MAX_PREEMPTIONS` overrules), which has to be `least` executions or more:
+/// a model that explores next to nothing shows nothing.
+///
+/// loom 0.7.2 skips schedules in which a load of another thread stands before a thread's own load and CAS of the same
+/// atomic (its issues 166 and 392). So the writers that matter stay in the main thread, which loom runs first.
+pub(crate) fn bounded(least: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(3);
+    let executions = Arc::new(AtomicUsize::new(0));
+    let counted = executions.clone();
+    builder.check(move || {
+        counted.fetch_add(1, Relaxed);
+        model();
+    });
+    let executions = executions.load(Relaxed);
+    println!("{executions} executions");
+    assert!(executions >= least, "{executions} executions, {least} expected");
+}

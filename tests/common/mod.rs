@@ -1,0 +1,53 @@
+//! What several of the tests need.
+
+#![allow(dead_code)] // each test file uses some of it
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
+pub(crate) mod streams;
+pub(crate) mod twin;
+
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The real logs and their answers. They are not part of the repository. Where they are absent the tests over them say
+/// so and pass; with `WINDLASS_REQUIRE_DATA=1` they fail instead.
+pub(crate) fn data() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    if path.join("expected.json").is_file() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
+    // Not println!: the test harness would keep that to itself.
+    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
+    None
+}
+
+pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
+    use sha2::{Digest, Sha256};
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Pseudo-random numbers (SplitMix64), the same every time.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 31)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.next() % n
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            let other = usize::try_from(self.below(last as u64 + 1)).expect("an index");
+            items.swap(last, other);
+        }
+    }
+}
