@@ -292,38 +292,50 @@ impl Dedup {
 
     #[inline(always)]
     fn observe_pinned(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> Outcome {
-        let Some(now) = self.origin.at(now) else { return self.refuse_jump() };
+        match self.judge(table, hash, now) {
+            FRESH => Ok(Verdict::Fresh),
+            FULL => Err(Refused::Full),
+            JUMP => Err(Refused::Jump),
+            first => Ok(Verdict::Duplicate { first_seen: Some(self.origin.tick(first)) }),
+        }
+    }
+
+    /// The stamp that makes it a duplicate, or one of the codes below: in a register, where an `Outcome` would be put together
+    /// in memory.
+    #[inline(always)]
+    fn judge(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> u64 {
+        let Some(now) = self.origin.at(now) else { return self.refuse(JUMP) };
         let horizon = self.table.horizon();
+        if !self.rule.is_ordinary(now, horizon) && !self.move_horizon(now, horizon) {
+            return self.refuse(JUMP);
+        }
+        table.update(hash, self.rule.observe(now)).unwrap_or_else(|_| self.refuse(FULL))
+    }
+
+    /// For a call that moves the horizon, about a thousand a window, or comes late. `false`: it jumps too far.
+    #[cold]
+    #[inline(never)]
+    fn move_horizon(&self, now: u64, horizon: u64) -> bool {
         match self.rule.horizon_at(now, horizon) {
-            Ok(None) if self.rule.is_late(now, horizon) => self.count_late(),
-            Ok(None) => {}
             Ok(Some(target)) => self.table.advance(target),
-            Err(_) => return self.refuse_jump(),
+            Ok(None) => self.counts.late.add(1),
+            Err(_) => return false,
         }
-        match table.update(hash, self.rule.observe(now)) {
-            Ok(0) => Ok(Verdict::Fresh),
-            Ok(first) => Ok(Verdict::Duplicate { first_seen: Some(self.origin.tick(first)) }),
-            Err(_) => self.refuse_full(),
-        }
+        true
     }
 
     #[cold]
-    fn count_late(&self) {
-        self.counts.late.add(1);
-    }
-
-    #[cold]
-    fn refuse_full(&self) -> Outcome {
-        self.counts.full.add(1);
-        Err(Refused::Full)
-    }
-
-    #[cold]
-    fn refuse_jump(&self) -> Outcome {
-        self.counts.jumps.add(1);
-        Err(Refused::Jump)
+    #[inline(never)]
+    fn refuse(&self, code: u64) -> u64 {
+        if code == FULL { &self.counts.full } else { &self.counts.jumps }.add(1);
+        code
     }
 }
+
+/// No stamp is 0 or that great.
+const FRESH: u64 = 0;
+const FULL: u64 = u64::MAX;
+const JUMP: u64 = u64::MAX - 1;
 
 impl fmt::Debug for Dedup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -24,14 +24,13 @@ impl Rule {
         self.window * 2 - 1
     }
 
-    /// Whether a call comes behind the horizon, and so counts as if it came there.
+    /// Whether a call at `now` neither moves the horizon nor comes behind it. (One comparison: what is less than 0 is huge.)
     #[inline(always)]
-    pub(crate) fn is_late(&self, now: u64, horizon: u64) -> bool {
-        now < horizon / 2 + self.window
+    pub(crate) fn is_ordinary(&self, now: u64, horizon: u64) -> bool {
+        now.wrapping_sub(horizon / 2).wrapping_sub(self.window) < self.reach - self.window + self.granule
     }
 
     /// Where the horizon should stand, if higher than it does.
-    #[inline(always)]
     pub(crate) fn horizon_at(&self, now: u64, horizon: u64) -> Result<Option<u64>, Refused> {
         let target = now.saturating_sub(self.reach) & !(self.granule - 1);
         if target <= horizon / 2 {

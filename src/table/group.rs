@@ -360,15 +360,10 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         }
         // (With its flags a cell's word only rises as well, so the comparison may include them.)
         let state = |i: usize| if FLAGGED { self.at(i).state() } else { self.seen[i].high };
-        // Four lanes, so that comparisons need not wait for each other. Within a lane and between lanes the first of equals.
-        let lane = |from: usize| {
-            (from + 4..CELLS)
-                .step_by(4)
-                .fold(from, |least, i| if state(i) < state(least) { i } else { least })
-        };
-        let first = |a: usize, b: usize| if (state(b), b) < (state(a), a) { b } else { a };
+        // By halves, the lower one on the left: comparisons need not wait for each other, and of equals the first stays.
+        let first = |a: usize, b: usize| if state(b) < state(a) { b } else { a };
         match CELLS {
-            4.. => first(first(lane(0), lane(1)), first(lane(2), lane(3))),
+            8 => first(first(first(0, 1), first(2, 3)), first(first(4, 5), first(6, 7))),
             _ => (1..CELLS).fold(0, first),
         }
     }
