@@ -7,26 +7,31 @@
 //!
 //! One thread, no atomics: only where entries lie is simulated. Time is counted in windows. New ids come to a group as a
 //! Poisson process, each to a bucket chosen at random, at the rate that gives the table so many bytes per live id. There
-//! are no duplicates (they change nothing) and no lateness. An entry is gone when it is a window old.
+//! are no duplicates (they change nothing) and no lateness. An entry is gone when it is a window old. The sweep comes by
+//! once per window.
 
 use std::fmt;
 
 /// At capacity.
 const BYTES_PER_ID: f64 = 40.0;
-const BYTES_PER_CELL: f64 = 16.0;
+const BYTES_PER_CELL: usize = 16;
+/// Groups begin at a border of this.
+const ALIGNMENT: usize = 128;
 const WINDOWS: usize = 30;
 /// Looked at after so many windows.
 const MARKS: [usize; 3] = [1, 10, WINDOWS];
 /// Arrivals simulated for each geometry, about.
 const ARRIVALS: f64 = 2e7;
 
-/// Which cell a new id takes in a bucket that has the spill line.
+/// Which cell a new id takes in a bucket that has the spill line, and for how long the bucket has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// The least of all, its own cells and the spill line's.
+    /// The least of all, its own cells and the spill line's. For ever.
     Least,
-    /// Its own least cell if that is gone, else the least of the spill line.
+    /// Its own least cell if that is gone, else the least of the spill line. For ever.
     HomeFirst,
+    /// The same, until a sweep has found the spill line empty twice and the bucket did not need it in between.
+    Swept,
 }
 
 #[derive(Clone, Copy)]
@@ -37,7 +42,7 @@ struct Geometry {
     spill: usize,
 }
 
-const SHIPPED: Geometry = new(Rule::HomeFirst, 16, 8, 16);
+const SHIPPED: Geometry = new(Rule::Swept, 16, 8, 15);
 
 const GEOMETRIES: [Geometry; 11] = [
     new(Rule::Least, 16, 8, 16),
@@ -45,12 +50,12 @@ const GEOMETRIES: [Geometry; 11] = [
     new(Rule::Least, 16, 12, 24),
     new(Rule::Least, 16, 16, 16),
     new(Rule::Least, 16, 16, 24),
-    SHIPPED,
+    new(Rule::HomeFirst, 16, 8, 16),
     new(Rule::HomeFirst, 16, 8, 8),
-    new(Rule::HomeFirst, 16, 8, 12),
     new(Rule::HomeFirst, 32, 8, 16),
     new(Rule::HomeFirst, 8, 8, 8),
     new(Rule::HomeFirst, 16, 4, 16),
+    SHIPPED,
 ];
 
 const fn new(rule: Rule, buckets: usize, cells: usize, spill: usize) -> Geometry {
@@ -60,8 +65,8 @@ const fn new(rule: Rule, buckets: usize, cells: usize, spill: usize) -> Geometry
 impl Geometry {
     #[allow(clippy::cast_precision_loss)] // small numbers
     fn ids_per_bucket(self, bytes_per_id: f64) -> f64 {
-        let bytes = BYTES_PER_CELL * (self.buckets * self.cells + self.spill) as f64;
-        bytes / bytes_per_id / self.buckets as f64
+        let bytes = BYTES_PER_CELL * (self.buckets * self.cells + self.spill);
+        bytes.next_multiple_of(ALIGNMENT) as f64 / bytes_per_id / self.buckets as f64
     }
 }
 
@@ -81,6 +86,9 @@ struct Group {
     cells: Vec<f64>,
     spill: Vec<f64>,
     flagged: Vec<bool>,
+    /// Buckets that are about to give up the spill line.
+    closing: Vec<bool>,
+    sweeps: u32,
 }
 
 impl Group {
@@ -90,19 +98,25 @@ impl Group {
             cells: vec![f64::NEG_INFINITY; geometry.buckets * geometry.cells],
             spill: vec![f64::NEG_INFINITY; geometry.spill],
             flagged: vec![false; geometry.buckets],
+            closing: vec![false; geometry.buckets],
+            sweeps: 0,
         }
     }
 
     /// A new id comes to `bucket`. Whether there was room.
     fn arrive(&mut self, bucket: usize, now: f64) -> bool {
         let gone = now - 1.0;
+        if self.geometry.rule == Rule::Swept && 2.0 * now > f64::from(self.sweeps) {
+            self.sweep(gone);
+        }
         let own = &mut self.cells[bucket * self.geometry.cells..][..self.geometry.cells];
         let home = least(own);
-        if own[home] <= gone && (!self.flagged[bucket] || self.geometry.rule == Rule::HomeFirst) {
+        if own[home] <= gone && (!self.flagged[bucket] || self.geometry.rule != Rule::Least) {
             own[home] = now;
             return true;
         }
         self.flagged[bucket] = true;
+        self.closing[bucket] = false;
         let away = least(&self.spill);
         let cell = if own[home] <= self.spill[away] { &mut own[home] } else { &mut self.spill[away] };
         let room = *cell <= gone;
@@ -110,6 +124,19 @@ impl Group {
             *cell = now;
         }
         room
+    }
+
+    /// Twice per window: closes buckets, then opens those that are still closed.
+    fn sweep(&mut self, gone: f64) {
+        self.sweeps += 1;
+        let empty = self.spill.iter().all(|&came| came <= gone);
+        let opening = self.sweeps.is_multiple_of(2);
+        for (flagged, closing) in self.flagged.iter_mut().zip(&mut self.closing) {
+            if opening && *closing && empty {
+                (*flagged, *closing) = (false, false);
+            }
+            *closing |= !opening && *flagged && empty;
+        }
     }
 }
 
@@ -190,7 +217,11 @@ fn main() {
     println!("| --- | --: | --: | --: | --: | --: | --: |");
     for geometry in GEOMETRIES {
         let Geometry { rule, buckets, cells, spill } = geometry;
-        let rule = if rule == Rule::Least { "least" } else { "home first" };
+        let rule = match rule {
+            Rule::Least => "least",
+            Rule::HomeFirst => "home first",
+            Rule::Swept => "home first, swept",
+        };
         let ids = geometry.ids_per_bucket(BYTES_PER_ID);
         let counts = simulate(geometry, BYTES_PER_ID);
         println!("| {rule} | {buckets} | {cells} | {spill} | {ids:.2} | {counts}");

@@ -72,11 +72,11 @@ impl Ids {
         }
     }
 
-    /// A group has 16 buckets of 8 cells, and 16 spill cells: these need 10 + 6 + 0 of them.
+    /// A group has 16 buckets of 8 cells, and 15 spill cells: these need 8 + 4 + 2 of them.
     fn crowded(id: usize) -> KeyHash {
         let bucket: u64 = match id {
-            0..18 => 3,
-            18..32 => 4,
+            0..16 => 3,
+            16..28 => 4,
             _ => 9,
         };
         // Fingerprint 0 is one like the others.

@@ -139,7 +139,9 @@ pub struct DedupStats {
     pub jumps: u64,
     /// Buckets of the table.
     pub buckets: u64,
-    /// Buckets that have overflowed into their group's spill line since the table was made.
+    /// How often a bucket has overflowed into its group's spill line.
+    pub spills: u64,
+    /// Buckets that look at their spill line as well, which costs them two to four more cache lines; from a sample.
     pub spilled_buckets: u64,
     /// Whether 128-bit atomic operations are lock-free on this machine.
     pub lock_free: bool,
@@ -229,8 +231,8 @@ impl Dedup {
         self.table.reset()
     }
 
-    /// Upkeep that calls do by themselves while events come: moves the horizon to `now` and gives back the memory of
-    /// replaced tables. Of use after a silence. `budget` bounds the work, in buckets (nothing here takes more than one yet).
+    /// Upkeep that calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
+    /// buckets (16 each) that have overflowed, and gives back the memory of replaced tables. Of use after a silence.
     pub fn maintain_at(&self, now: Tick, budget: usize) {
         if let Some(target) =
             self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
@@ -238,7 +240,7 @@ impl Dedup {
             self.table.advance(target);
         }
         if budget > 0 {
-            self.table.collect();
+            self.table.maintain(budget);
         }
     }
 
@@ -248,14 +250,15 @@ impl Dedup {
         let gone = self.table.horizon();
         DedupStats {
             capacity: self.capacity as u64,
-            live: self.table.count(Some(256), |state| state > gone && state % 2 == 0),
+            live: self.table.count(Some(SAMPLE), |state| state > gone && state % 2 == 0),
             memory_bytes: self.memory_bytes(),
             evicted: self.table.evicted(),
             refused: self.counts.full.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
             buckets: self.table.geometry().buckets(),
-            spilled_buckets: self.table.spilled(),
+            spills: self.table.spills(),
+            spilled_buckets: self.table.spilled_buckets(SAMPLE),
             lock_free: crate::sync::is_lock_free(),
         }
     }
@@ -285,7 +288,12 @@ impl Dedup {
                     *slot = event(start + i);
                     self.table.prefetch(slot.0);
                 }
-                outcomes.extend(ahead.iter().map(|&(hash, now)| self.observe_pinned(&table, hash, now)));
+                outcomes.extend(ahead.iter().enumerate().map(|(i, &(hash, now))| {
+                    if let Some(&(next, _)) = ahead.get(i + AHEAD / 4) {
+                        table.prefetch_rest(next);
+                    }
+                    self.observe_pinned(&table, hash, now)
+                }));
             }
         });
     }
@@ -317,7 +325,10 @@ impl Dedup {
     #[inline(never)]
     fn move_horizon(&self, now: u64, horizon: u64) -> bool {
         match self.rule.horizon_at(now, horizon) {
-            Ok(Some(target)) => self.table.advance(target),
+            Ok(Some(target)) => {
+                self.table.advance(target);
+                self.table.maintain_a_share();
+            }
             Ok(None) => self.counts.late.add(1),
             Err(_) => return false,
         }
@@ -331,6 +342,9 @@ impl Dedup {
         code
     }
 }
+
+/// Groups of buckets that `stats` looks at: 4096 buckets.
+const SAMPLE: usize = 256;
 
 /// No stamp is 0 or that great.
 const FRESH: u64 = 0;

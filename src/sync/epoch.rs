@@ -1,13 +1,34 @@
 //! A pointer whose target can be replaced while others read it; the old target is freed when nobody can still see it.
 
 #[cfg(any(not(windlass_loom), crossbeam_loom))]
-pub(crate) use real::{Pin, Root};
+pub(crate) use real::{Pin, Root, collect, when_all_ended};
 #[cfg(all(windlass_loom, not(crossbeam_loom)))]
-pub(crate) use stub::{Pin, Root};
+pub(crate) use stub::{Pin, Root, collect, when_all_ended};
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+/// Raised once, by whatever is waited for.
+#[derive(Clone, Default)]
+pub(crate) struct Flagpole(Arc<AtomicBool>);
+
+impl Flagpole {
+    /// Acquire; pairs with the release in `raise`.
+    pub(crate) fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn raise(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
 
 #[cfg(any(not(windlass_loom), crossbeam_loom))]
 #[allow(unsafe_code)]
 mod real {
+    use super::Flagpole;
     use crate::sync::Ordering::{AcqRel, Acquire};
     use crossbeam_epoch::{Atomic, Guard, Owned, pin, unprotected};
 
@@ -47,11 +68,21 @@ mod real {
             unsafe { guard.defer_destroy(old) };
             guard.flush();
         }
+    }
 
-        /// Helps to free what was let go. Frees nothing that a pin holds.
-        pub(crate) fn collect() {
-            pin().flush();
-        }
+    /// Helps to free what was let go. Frees nothing that a pin holds.
+    pub(crate) fn collect() {
+        pin().flush();
+    }
+
+    /// Raised when every pin has ended that was held by anyone at the time of the call.
+    pub(crate) fn when_all_ended() -> Flagpole {
+        let ended = Flagpole::default();
+        let raise = ended.clone();
+        let guard = pin();
+        guard.defer(move || raise.raise());
+        guard.flush();
+        ended
     }
 
     impl<T: Send + Sync + 'static> Pin<'_, T> {
@@ -79,6 +110,7 @@ mod real {
 #[cfg(all(windlass_loom, not(crossbeam_loom)))]
 #[allow(unsafe_code)]
 mod stub {
+    use super::Flagpole;
     use loom::sync::atomic::{
         AtomicPtr,
         Ordering::{AcqRel, Acquire},
@@ -110,8 +142,15 @@ mod stub {
                 taken_out.push(old);
             }
         }
+    }
 
-        pub(crate) fn collect() {}
+    pub(crate) fn collect() {}
+
+    /// Models of what waits for it wait by joining threads.
+    pub(crate) fn when_all_ended() -> Flagpole {
+        let ended = Flagpole::default();
+        ended.raise();
+        ended
     }
 
     impl<T: Send + Sync + 'static> Pin<'_, T> {

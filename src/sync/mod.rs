@@ -29,6 +29,7 @@ mod wide;
 
 pub(crate) use counter::Counter;
 pub(crate) use crossbeam_utils::CachePadded;
+pub(crate) use epoch::Flagpole;
 #[cfg(windlass_loom)]
 pub(crate) use wide::Portable;
 pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};

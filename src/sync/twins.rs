@@ -21,6 +21,8 @@ pub enum Twin {
     HomeFirst,
     /// The spill line is used as soon as one cell is flagged.
     SpillEarly,
+    /// A bucket that is giving up the spill line puts a key there all the same.
+    SpillWhileClosing,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.

@@ -1,32 +1,33 @@
 //! What a cell holds: (key, state) in one 128-bit word.
 
 /// ```text
-///  127      126      125                    64 63                     0
-/// +--------+--------+-------------------------+------------------------+
-/// | sealed | spilled|       state (62)        |    fingerprint (64)    |
-/// +--------+--------+-------------------------+------------------------+
+///  127      126       125       124                  64 63                     0
+/// +--------+---------+---------+-----------------------+------------------------+
+/// | sealed | closing | spilled |      state (61)       |    fingerprint (64)    |
+/// +--------+---------+---------+-----------------------+------------------------+
 /// ```
 /// The flags belong to the cell and stay when its entry is replaced. State 0 is an empty cell (not fingerprint 0: then two
 /// u64 ids would have to share a fingerprint). In the spill line itself, the flag `spilled` says that the cell has no key.
 pub(crate) use crate::sync::Pair as Entry;
-
-const SEALED: u64 = 1 << 63;
-const SPILLED: u64 = 1 << 62;
 
 /// The flag that a cell gets before ..
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
     /// .. its bucket puts keys into the group's spill line.
     Spilled = 1,
+    /// .. its bucket gives up the spill line (first cells only).
+    Closing = 2,
     /// .. its table is given up.
-    Sealed = 2,
+    Sealed = 4,
 }
+
+const STATE_BITS: u32 = 61;
 
 impl Entry {
     #[cfg(windlass_loom)]
     pub(crate) const EMPTY: Entry = Entry { low: 0, high: 0 };
     /// The greatest state that fits.
-    pub(crate) const MAX_STATE: u64 = (1 << 62) - 1;
+    pub(crate) const MAX_STATE: u64 = (1 << STATE_BITS) - 1;
 
     #[inline(always)]
     pub(crate) fn key(self) -> u64 {
@@ -40,7 +41,7 @@ impl Entry {
 
     #[inline(always)]
     pub(crate) fn has(self, flag: Flag) -> bool {
-        self.high & (flag as u64) << 62 != 0
+        self.high & (flag as u64) << STATE_BITS != 0
     }
 
     /// With any flag.
@@ -50,7 +51,11 @@ impl Entry {
     }
 
     pub(crate) fn with(self, flag: Flag) -> Entry {
-        Entry { low: self.low, high: self.high | (flag as u64) << 62 }
+        Entry { low: self.low, high: self.high | (flag as u64) << STATE_BITS }
+    }
+
+    pub(crate) fn without(self, flag: Flag) -> Entry {
+        Entry { low: self.low, high: self.high & !((flag as u64) << STATE_BITS) }
     }
 
     #[inline(always)]
@@ -62,7 +67,7 @@ impl Entry {
     /// With the flags of the entry that it replaces.
     #[inline(always)]
     pub(crate) fn flagged_as(self, replaced: Entry) -> Entry {
-        Entry { low: self.low, high: self.high | replaced.high & (SEALED | SPILLED) }
+        Entry { low: self.low, high: self.high | replaced.high & !Self::MAX_STATE }
     }
 
     /// What a spill cell holds that was raised to the horizon: no key.

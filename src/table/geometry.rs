@@ -1,6 +1,6 @@
 //! Where a key lives.
 
-use super::group;
+use super::{group, sweep::Sweep};
 use crate::{
     error::ConfigError,
     hash::KeyHash,
@@ -8,10 +8,10 @@ use crate::{
     sync::Wide,
 };
 
-/// 16 buckets of 8 cells (two cache lines each), and 16 spill cells (four lines) for the group.
+/// 16 buckets of 8 cells (two cache lines each), and 15 spill cells for the group.
 ///
 /// Chosen by measurement: docs/geometry.md.
-pub(super) type Group = group::Group<16, 8, 16>;
+pub(super) type Group = group::Group<16, 8, 15>;
 
 /// Keys per group at the table's capacity: 29/8 a bucket. More keys than that meet in a group by chance; that its 128
 /// places do not suffice then has a probability of 2.5e-7 a group (Poisson; docs/geometry.md).
@@ -38,6 +38,10 @@ impl Geometry {
         Ok(Geometry { groups: keys.div_ceil(KEYS_PER_GROUP) })
     }
 
+    pub(crate) fn groups(self) -> usize {
+        self.groups
+    }
+
     #[inline(always)]
     pub(crate) fn buckets(self) -> u64 {
         (self.groups * Group::BUCKETS) as u64
@@ -62,6 +66,7 @@ impl Geometry {
 /// An array of groups.
 pub(super) struct Table {
     pub(super) groups: Slab<Group>,
+    sweep: Sweep,
 }
 
 impl Table {
@@ -73,11 +78,16 @@ impl Table {
                 "what the system can allocate",
             )
         })?;
-        Ok(Table { groups })
+        Ok(Table { groups, sweep: Sweep::default() })
     }
 
     pub(super) fn address(&self) -> *mut Group {
         self.groups.as_ptr().cast_mut()
+    }
+
+    /// Goes on with the sweep by `budget` groups.
+    pub(super) fn sweep(&self, wide: impl Wide, gone: u64, budget: usize) {
+        self.sweep.go_on(wide, &self.groups, gone, budget);
     }
 
     pub(super) fn seal(&self, wide: impl Wide) {
@@ -86,13 +96,11 @@ impl Table {
         }
     }
 
-    pub(super) fn count(&self, wide: impl Wide, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
-        let step = sample.map_or(1, |n| self.groups.len().div_ceil(n.max(1)).max(1));
-        let (mut found, mut looked_at) = (0, 0);
-        for group in self.groups.iter().step_by(step) {
-            found += group.states(wide).filter(|&state| live(state)).count() as u64;
-            looked_at += 1;
-        }
-        if step == 1 { found } else { found * self.groups.len() as u64 / looked_at.max(1) }
+    /// The sum of `of` over every group, or over about `sample` of them and scaled up.
+    pub(super) fn sum(&self, sample: Option<usize>, of: impl Fn(&Group) -> u64) -> u64 {
+        let groups = self.groups.len();
+        let step = sample.map_or(1, |n| groups.div_ceil(n.max(1)).max(1));
+        let sum: u64 = self.groups.iter().step_by(step).map(of).sum();
+        if step == 1 { sum } else { sum * groups as u64 / groups.div_ceil(step) as u64 }
     }
 }

@@ -22,18 +22,22 @@
 //! flagged, its row is its cells and the spill line after them. An append that does not know of the spill line expects a
 //! cell without the flag, so it came before the flag and is seen by whoever has seen all cells flagged.
 //!
+//! **Closing.** A bucket that has spilled once would look at the spill line for ever. When nothing in there is live, its first
+//! cell is flagged `closing`: from then on its calls look there still, but put nothing there (one that has to takes the flag
+//! away again). When every call that began before has ended (an epoch), the spilled flags go, the first cell's last.
+//!
 //! **Sealing** flags every cell of a group: no CAS that expects an open cell succeeds any more.
 //!
 //! Lock-free: an attempt fails only because another thread's CAS succeeded. Models, with a negative twin for each rule:
-//! loom-tests/tests/{bucket, horizon, overflow, seal}.rs.
+//! loom-tests/tests/{bucket, horizon, overflow, closing, seal}.rs.
 
 use super::entry::{Entry, Flag};
 use crate::{
     mem::Zeroable,
     sync::{
         AtomicPair, AtomicU64, CachePadded, Counter,
-        Ordering::{Acquire, Release},
-        Wide, retry, twin,
+        Ordering::{Acquire, Relaxed, Release},
+        Wide, prefetch, retry, twin,
     },
 };
 use std::mem::MaybeUninit;
@@ -45,6 +49,8 @@ use std::mem::MaybeUninit;
 pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> {
     buckets: [[AtomicPair; CELLS]; BUCKETS],
     spill: [AtomicPair; SPILL],
+    /// A bit for each bucket that may have the spilled flag. A hint for the sweep: it orders nothing.
+    spilled: AtomicU64,
     #[cfg(windlass_loom)]
     pub(crate) truth: super::truth::Truth,
 }
@@ -76,8 +82,8 @@ pub(crate) struct Ground {
     /// At a full bucket: overwrite the least state if it is less than this far above the horizon, instead of saying `Full`.
     /// No caller may publish a state below that bound, so the cell's state rises all the same.
     pub(super) evict_within: Option<u64>,
-    /// Buckets that have overflowed.
-    pub(crate) spilled: Counter,
+    /// How often a bucket has overflowed into its group's spill line.
+    pub(crate) spills: Counter,
     pub(crate) evicted: Counter,
 }
 
@@ -101,6 +107,8 @@ enum Step<R> {
     Done(R),
     Again,
     NoRoom,
+    /// The bucket needs the spill line that it is about to give up.
+    Reopen,
 }
 
 /// A cell for a new key.
@@ -152,7 +160,7 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
                 return Ok(answer);
             }
         }
-        self.update_again(wide, cells, key, ground, early, &decide)
+        self.update_again(wide, bucket, key, ground, early, &decide)
     }
 
     #[inline(always)]
@@ -180,12 +188,13 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
     fn update_again<R>(
         &self,
         wide: impl Wide,
-        cells: &[AtomicPair; CELLS],
+        bucket: usize,
         key: u64,
         ground: &Ground,
         early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
+        let cells = &self.buckets[bucket];
         loop {
             let (mut room, mut spill_room) = (MaybeUninit::uninit(), MaybeUninit::uninit());
             let seen = wide.load_all(cells, &mut room);
@@ -196,8 +205,8 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
             let mut seen_spill: &[Entry] = &[];
             if spilled {
                 // Some cells flagged and others not: the bucket is on its way to the spill line. Helping comes first.
-                let open = seen.iter().position(|e| !e.has(Flag::Spilled)).filter(|_| !twin!(SpillEarly));
-                if let Some(i) = open {
+                let open = seen.iter().position(|e| !e.has(Flag::Spilled));
+                if let Some(i) = open.filter(|_| !seen[0].has(Flag::Closing) && !twin!(SpillEarly)) {
                     wide.cas(&cells[i], seen[i], seen[i].with(Flag::Spilled));
                     continue;
                 }
@@ -209,8 +218,12 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
                 Step::Again => retry(),
                 Step::NoRoom if !spilled && SPILL > 0 => {
                     if wide.cas(&cells[0], seen[0], seen[0].with(Flag::Spilled)) {
-                        ground.spilled.add(1);
+                        self.spilled.fetch_or(1 << bucket, Relaxed);
+                        ground.spills.add(1);
                     }
+                }
+                Step::Reopen => {
+                    wide.cas(&cells[0], seen[0], seen[0].without(Flag::Closing));
                 }
                 Step::NoRoom => return Err(Stop::Full),
             }
@@ -231,8 +244,71 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         }
     }
 
+    /// First half of giving up the spill line: flags the first cells of the buckets that have it, if nothing in it is live.
+    pub(super) fn close(&self, wide: impl Wide, gone: u64) {
+        let spilled = self.spilled.load(Relaxed);
+        if spilled == 0 || self.spill.iter().any(|cell| wide.load(cell).state() > gone) {
+            return;
+        }
+        for cells in self.each(spilled) {
+            let first = wide.load(&cells[0]);
+            if first.has(Flag::Spilled) && !first.has(Flag::Closing) && !first.has(Flag::Sealed) {
+                wide.cas(&cells[0], first, first.with(Flag::Closing));
+            }
+        }
+    }
+
+    /// Second half, when every call has ended that began before the first: takes the flags away.
+    pub(super) fn open(&self, wide: impl Wide, gone: u64) {
+        for (bucket, cells) in self.buckets.iter().enumerate() {
+            if self.spilled.load(Relaxed) & 1 << bucket == 0 || !wide.load(&cells[0]).has(Flag::Closing) {
+                continue;
+            }
+            // Before the last step: a caller who flags the bucket anew sets the bit after that.
+            self.spilled.fetch_and(!(1 << bucket), Relaxed);
+            if !self.empty_spill(wide, gone) || !self.take_flags(wide, cells) {
+                self.spilled.fetch_or(1 << bucket, Relaxed);
+            }
+        }
+    }
+
+    /// Takes gone keys out of the spill line: who still sees one live (by a horizon of before) must not change it there.
+    /// `false`: something in it is live, or moves.
+    fn empty_spill(&self, wide: impl Wide, gone: u64) -> bool {
+        self.spill.iter().all(|cell| {
+            let entry = wide.load(cell);
+            let keyless = entry.state() == 0 || entry.has(Flag::Spilled);
+            entry.state() <= gone && (keyless || wide.cas(cell, entry, Entry::ghost(gone)))
+        })
+    }
+
+    /// The other cells, then the first; unless somebody takes its closing flag away.
+    fn take_flags(&self, wide: impl Wide, cells: &[AtomicPair; CELLS]) -> bool {
+        cells.iter().rev().all(|cell| {
+            loop {
+                let entry = wide.load(cell);
+                if entry.has(Flag::Sealed) || !wide.load(&cells[0]).has(Flag::Closing) {
+                    return false;
+                }
+                let plain = entry.without(Flag::Spilled).without(Flag::Closing);
+                if entry == plain || wide.cas(cell, entry, plain) {
+                    return true;
+                }
+            }
+        })
+    }
+
+    fn each(&self, bits: u64) -> impl Iterator<Item = &[AtomicPair; CELLS]> {
+        self.buckets.iter().enumerate().filter(move |(i, _)| bits & 1 << i != 0).map(|(_, cells)| cells)
+    }
+
     pub(super) fn cells(&self) -> impl Iterator<Item = &AtomicPair> {
         self.buckets.iter().flatten().chain(&self.spill)
+    }
+
+    #[cfg(windlass_loom)]
+    pub(super) fn mark_spilled(&self) {
+        self.spilled.store((1 << BUCKETS) - 1, Relaxed);
     }
 
     #[cfg(windlass_loom)]
@@ -240,9 +316,22 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         self.buckets.iter_mut().flatten().chain(&mut self.spill)
     }
 
+    /// How many of the buckets look at the spill line.
+    pub(crate) fn spilled_buckets(&self) -> u64 {
+        self.spilled.load(Relaxed).count_ones().into()
+    }
+
     /// All states of the group. A count, not a snapshot.
     pub(crate) fn states(&self, wide: impl Wide) -> impl Iterator<Item = u64> {
         self.cells().map(move |cell| wide.load(cell).state())
+    }
+
+    /// Asks for the spill line as well, if `bucket` looks there.
+    #[inline(always)]
+    pub(crate) fn prefetch_spill(&self, wide: impl Wide, bucket: usize) {
+        if wide.load(&self.buckets[bucket][0]).flagged() {
+            prefetch(&raw const self.spill);
+        }
     }
 
     /// Where `bucket` of a group at `group` would lie.
@@ -295,6 +384,9 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         if taboo {
             return Step::Again;
         }
+        if target >= CELLS && own.is_none() && self.seen[0].has(Flag::Closing) && !twin!(SpillWhileClosing) {
+            return Step::Reopen;
+        }
         let new = Entry::new(key, next);
         let new = if target < CELLS { new.flagged_as(old) } else { new };
         if !wide.cas(self.cell(target), old, new) {
@@ -318,13 +410,14 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         let state = self.at(home).state();
         let least = if FLAGGED { self.least_spilled().filter(|&i| self.at(i).state() < state) } else { None };
         if state <= self.gone {
-            // Spill cells are for buckets that have no gone cell. Raised to the horizon, this one is not the least any more.
+            // Spill cells are for buckets that have no gone cell; but the least of the row stands there. It is raised to the
+            // horizon. That is as good as taking it: an append to the spill line that has not been seen here must have seen
+            // this one, hence this horizon, and by that the bucket's own cell is gone.
             if let Some(i) = least.filter(|_| !twin!(HomeFirst)) {
                 let old = self.at(i);
-                if !old.has(Flag::Sealed) {
-                    wide.cas(self.cell(i), old, Entry::ghost(self.gone));
+                if old.has(Flag::Sealed) || !wide.cas(self.cell(i), old, Entry::ghost(self.gone)) {
+                    return Claim::Again;
                 }
-                return Claim::Again;
             }
             return Claim::Cell(home);
         }
@@ -409,6 +502,7 @@ unsafe impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Zeroab
         Group {
             buckets: std::array::from_fn(|_| std::array::from_fn(cell)),
             spill: std::array::from_fn(cell),
+            spilled: AtomicU64::new(0),
             truth: super::truth::Truth::default(),
         }
     }

@@ -9,6 +9,7 @@ mod geometry;
 mod group;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
+mod sweep;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;
 
@@ -94,18 +95,34 @@ impl KeyTable {
         Ok(())
     }
 
-    /// Helps to give back the memory of replaced tables.
-    pub(crate) fn collect(&self) {
-        epoch::Root::<Table>::collect();
+    /// Upkeep: goes on with the sweep by `budget` groups, and helps to give back the memory of replaced tables.
+    pub(crate) fn maintain(&self, budget: usize) {
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
+        epoch::collect();
+    }
+
+    /// The share of the upkeep that falls to a call which moves the horizon: a sweep in about a window.
+    pub(crate) fn maintain_a_share(&self) {
+        let budget = self.geometry.groups() / 512 + 1;
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
     pub(crate) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().count(wide, sample, live))
+        with_wide!(self.wide, wide => {
+            let of = |group: &Group| group.states(wide).filter(|&state| live(state)).count() as u64;
+            self.pin(wide).pin.get().sum(sample, of)
+        })
     }
 
-    pub(crate) fn spilled(&self) -> u64 {
-        self.ground.spilled.sum()
+    /// How often a bucket has overflowed.
+    pub(crate) fn spills(&self) -> u64 {
+        self.ground.spills.sum()
+    }
+
+    /// How many buckets look at their spill line, from a sample.
+    pub(crate) fn spilled_buckets(&self, sample: usize) -> u64 {
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().sum(Some(sample), Group::spilled_buckets))
     }
 
     pub(crate) fn evicted(&self) -> u64 {
@@ -121,6 +138,13 @@ pub(crate) struct Pinned<'a, W> {
 }
 
 impl<W: Wide> Pinned<'_, W> {
+    /// For a key whose bucket has arrived: asks for the rest of what its update will look at.
+    #[inline(always)]
+    pub(crate) fn prefetch_rest(&self, hash: KeyHash) {
+        let (group, bucket) = self.keys.geometry.locate(hash);
+        self.pin.get().groups[group].prefetch_spill(self.wide, bucket);
+    }
+
     /// See [`Group::update`].
     #[inline(always)]
     pub(crate) fn update<R>(

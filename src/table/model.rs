@@ -33,6 +33,9 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
         for (cell, entry) in group.cells_mut().zip(home.chain(spilled)) {
             *cell = AtomicPair::new(entry);
         }
+        if flagged {
+            group.mark_spilled();
+        }
         let table = Table { group, ground: Ground::default() };
         for (key, state) in buckets.into_iter().flatten().chain(spill).filter(|c| c.1 > 0) {
             table.group.truth.known(key, state);
@@ -84,6 +87,21 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
     /// Freezes every key.
     pub fn seal(&self) {
         self.group.seal(Portable);
+    }
+
+    /// Asks the buckets to give up the spill line.
+    pub fn close(&self) {
+        self.group.close(Portable, self.ground.horizon());
+    }
+
+    /// Takes it from them: only after every call has ended that began before `close`.
+    pub fn open(&self) {
+        self.group.open(Portable, self.ground.horizon());
+    }
+
+    /// Whether any bucket has it.
+    pub fn spilled(&self) -> bool {
+        self.group.cells().take(BUCKETS * CELLS).any(|cell| Portable.load(cell).has(Flag::Spilled))
     }
 
     /// All (key, state) as they lie there.
@@ -139,6 +157,6 @@ impl<T: Send + Sync + 'static> Root<T> {
 
     /// Helps to free what was replaced.
     pub fn collect(&self) {
-        epoch::Root::<T>::collect();
+        epoch::collect();
     }
 }

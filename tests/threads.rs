@@ -1,0 +1,705 @@
+//! Many threads, few cores: one winner for each id, through expiry, reset and a full table; and histories of calls on one
+//! id that some order of these calls explains.
+
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
+mod common;
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
+    },
+    thread,
+};
+
+use common::{Random, twin::Twin};
+use windlass::{Dedup, Key, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict, Window};
+
+const THREADS: usize = 8;
+const IDS: usize = 10_000;
+
+/// Runs all threads to their ends; `run` is told which it is.
+fn threads<R: Send>(n: usize, run: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        let run = &run;
+        let all: Vec<_> = (0..n).map(|i| scope.spawn(move || run(i))).collect();
+        all.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+    })
+}
+
+/// The numbers below `n`, in an order of the thread's own.
+fn order(n: usize, seed: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    match seed % 4 {
+        0 => {} // two that run side by side
+        1 => order.reverse(),
+        _ => Random(seed as u64).shuffle(&mut order),
+    }
+    order
+}
+
+/// Which ids were fresh.
+fn offer<K: Key + Copy>(dedup: &Dedup, ids: &[K], order: &[usize], now: Tick, batch: usize) -> Vec<usize> {
+    let fresh = |(&i, outcome): (&usize, Outcome)| match outcome {
+        Ok(verdict) => verdict.is_fresh().then_some(i),
+        Err(refused) => panic!("{refused}"),
+    };
+    if batch == 1 {
+        let outcomes = order.iter().map(|&i| dedup.observe_at(ids[i], now));
+        return order.iter().zip(outcomes).filter_map(fresh).collect();
+    }
+    let mut out = Vec::new();
+    let mut found = Vec::new();
+    for part in order.chunks(batch) {
+        let keys: Vec<K> = part.iter().map(|&i| ids[i]).collect();
+        dedup.observe_batch_at(&keys, now, &mut out);
+        found.extend(part.iter().zip(out.iter().copied()).filter_map(fresh));
+    }
+    found
+}
+
+/// How often each id was fresh.
+fn times(found: &[Vec<usize>]) -> Vec<u32> {
+    let mut times = vec![0; IDS];
+    found.iter().flatten().for_each(|&i| times[i] += 1);
+    times
+}
+
+/// Window after window: in each, every id that is offered is fresh for one thread.
+struct OneWinner {
+    capacity: usize,
+    windows: usize,
+    /// Of a thread: 1 for single calls.
+    batch: fn(usize) -> usize,
+    /// Whether a window has this id.
+    offered: fn(usize, usize) -> bool,
+    /// Between batches, as much upkeep as there is.
+    upkeep: bool,
+}
+
+impl OneWinner {
+    fn check<K: Key + Copy + Sync>(&self, ids: &[K]) -> Dedup {
+        const WINDOW: u64 = 10_000;
+        let dedup =
+            Dedup::builder(Window::last_n(WINDOW)).lateness(Window::last_n(100)).capacity(self.capacity);
+        let dedup = dedup.build().expect("valid");
+        let bytes = dedup.memory_bytes();
+        let together = Barrier::new(THREADS);
+        let found = threads(THREADS, |thread| {
+            let each = |window: usize| {
+                let mut order = order(IDS, thread + 10 * window);
+                order.retain(|&id| (self.offered)(window, id));
+                together.wait();
+                // Clocks differ, by up to the lateness. The last window's stamps end just before this one's begin.
+                let now = Tick(window as u64 * (WINDOW + 100) + 13 * thread as u64);
+                let mut found = Vec::new();
+                for part in order.chunks(500) {
+                    found.extend(offer(&dedup, ids, part, now, (self.batch)(thread)));
+                    if self.upkeep {
+                        dedup.maintain_at(now, usize::MAX);
+                    }
+                }
+                together.wait();
+                found
+            };
+            (0..self.windows).map(each).collect::<Vec<_>>()
+        });
+        for window in 0..self.windows {
+            let found: Vec<Vec<usize>> = found.iter().map(|found| found[window].clone()).collect();
+            for (id, times) in times(&found).into_iter().enumerate() {
+                assert_eq!(times, u32::from((self.offered)(window, id)), "id {id} in window {window}");
+            }
+        }
+        let stats = dedup.stats();
+        assert_eq!((stats.refused, stats.evicted, stats.jumps, stats.late), (0, 0, 0, 0));
+        assert_eq!(dedup.memory_bytes(), bytes);
+        dedup
+    }
+}
+
+const ONE_WINNER: OneWinner =
+    OneWinner { capacity: IDS, windows: 30, batch: |_| 1, offered: |_, _| true, upkeep: false };
+
+fn names() -> Vec<String> {
+    (0..IDS).map(|i| format!("event {i}")).collect()
+}
+
+#[test]
+fn one_winner_by_name() {
+    let names = names();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    ONE_WINNER.check(&names);
+}
+
+#[test]
+fn one_winner_in_batches() {
+    let ids: Vec<u64> = (0..IDS as u64).collect();
+    OneWinner { batch: |_| 100, ..ONE_WINNER }.check(&ids);
+}
+
+/// Every second thread in batches, of sizes that differ.
+#[test]
+fn one_winner_in_both() {
+    let ids: Vec<u64> = (0..IDS as u64).map(|id| id << 40).collect();
+    let batch = |thread| [1, 32, 1, 33, 1, 1000, 1, 7][thread];
+    OneWinner { batch, capacity: 3 * IDS, upkeep: true, ..ONE_WINNER }.check(&ids);
+}
+
+/// Six buckets of each group are for 10 ids each, 2 of which have to go into the spill line.
+fn crowded() -> (usize, Vec<KeyHash>) {
+    let groups = IDS.div_ceil(60);
+    let id = |i: usize| {
+        let (group, bucket) = (i / 60, i % 6);
+        let place = (group * 16 + 2 * bucket) as u128;
+        let hi = ((place << 64) + (1 << 60)) / (groups as u128 * 16);
+        KeyHash { hi: u64::try_from(hi).expect("a place"), lo: i as u64 }
+    };
+    (groups, (0..IDS).map(id).collect())
+}
+
+#[test]
+fn one_winner_in_spill_lines() {
+    let (groups, ids) = crowded();
+    let batch = |thread| if thread < 4 { 1 } else { 40 };
+    let dedup = OneWinner { capacity: groups * 58, batch, ..ONE_WINNER }.check(&ids);
+    assert!(dedup.stats().spilled_buckets >= IDS as u64 / 10, "{:?}", dedup.stats());
+}
+
+/// In two windows of three the buckets suffice: spill lines are given up while some call still looks there, and taken anew.
+#[test]
+fn one_winner_while_spill_lines_come_and_go() {
+    let (groups, ids) = crowded();
+    let batch = |thread| if thread < 4 { 1 } else { 40 };
+    let offered = |window, id| window % 3 == 0 || id / 6 % 10 < 7;
+    let dedup = OneWinner { capacity: groups * 58, batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+    let stats = dedup.stats();
+    assert!(stats.spilled_buckets > IDS as u64 / 5, "they overflowed several times: {stats:?}");
+}
+
+/// A reset between two phases: each id is fresh once before it and once after it.
+#[test]
+fn reset_between() {
+    let dedup = Dedup::builder(Window::last_n(1000)).capacity(IDS).build().expect("valid");
+    let bytes = dedup.memory_bytes();
+    let together = Barrier::new(THREADS);
+    let found = threads(THREADS, |thread| {
+        let ids: Vec<u64> = (0..IDS as u64).collect();
+        let phase = |phase: usize| {
+            let order = order(IDS, thread + 10 * phase);
+            together.wait();
+            if thread == phase % THREADS {
+                dedup.reset().expect("memory");
+            }
+            together.wait();
+            offer(&dedup, &ids, &order, Tick(5), if thread < 4 { 1 } else { 64 })
+        };
+        (0..20).map(phase).collect::<Vec<_>>()
+    });
+    for phase in 0..20 {
+        let found: Vec<Vec<usize>> = found.iter().map(|found| found[phase].clone()).collect();
+        assert!(times(&found).iter().all(|&times| times == 1), "phase {phase}");
+    }
+    assert_eq!(dedup.memory_bytes(), bytes);
+    assert_eq!(dedup.live_at(Tick(5)), IDS as u64);
+}
+
+/// A reset while all threads are at it: each id is fresh once or twice. Then one more at rest, and it is once again.
+#[test]
+fn reset_in_the_middle() {
+    for round in 0..15 {
+        let dedup = Dedup::builder(Window::last_n(1000)).capacity(IDS).build().expect("valid");
+        let ids: Vec<u64> = (0..IDS as u64).collect();
+        let offered = AtomicUsize::new(0);
+        let all = |seed: usize, resets: bool| {
+            threads(THREADS, |thread| {
+                let order = order(IDS, thread + seed);
+                let mut found = Vec::new();
+                for (i, part) in order.chunks(100).enumerate() {
+                    // The first to come to the middle of all that is offered.
+                    let at_reset = offered.fetch_add(part.len(), SeqCst) == THREADS * IDS / 2;
+                    if resets && at_reset {
+                        dedup.reset().expect("memory");
+                    }
+                    found.extend(offer(&dedup, &ids, part, Tick(5), if i % 2 == 0 { 1 } else { 100 }));
+                }
+                found
+            })
+        };
+        let times_with = times(&all(round, true));
+        assert!(times_with.iter().all(|&times| times == 1 || times == 2), "fresh once or twice");
+        // What is there now was admitted after the reset: as often as not it was fresh a second time.
+        assert!(times_with.contains(&2), "the reset forgot something");
+        assert_eq!(dedup.live_at(Tick(5)), IDS as u64);
+        assert!(all(round + 1, false).iter().all(Vec::is_empty), "all are known");
+        dedup.reset().expect("memory");
+        assert_eq!(dedup.live_at(Tick(5)), 0);
+        assert!(times(&all(round + 2, false)).iter().all(|&times| times == 1), "fresh once again");
+        dedup.maintain_at(Tick(5), 1);
+    }
+}
+
+/// Resets one after the other, and looks at the table, while others work.
+#[test]
+fn many_resets() {
+    let dedup = Dedup::builder(Window::last_n(1000)).capacity(1000).build().expect("valid");
+    let bytes = dedup.memory_bytes();
+    let working = AtomicUsize::new(THREADS - 2);
+    let resets = AtomicU64::new(0);
+    let ids: Vec<u64> = (0..500).collect();
+    let fresh: usize = threads(THREADS, |thread| {
+        if thread < 2 {
+            while working.load(SeqCst) > 0 {
+                if thread == 0 {
+                    resets.fetch_add(1, SeqCst);
+                    dedup.reset().expect("memory");
+                } else {
+                    assert!(dedup.live_at(Tick(5)) <= 500);
+                    assert_eq!(dedup.memory_bytes(), bytes);
+                    dedup.maintain_at(Tick(5), 1);
+                }
+                thread::yield_now();
+            }
+            return 0;
+        }
+        let rounds = 0..200;
+        let found = rounds
+            .map(|round| offer(&dedup, &ids, &order(500, thread + round), Tick(5), 1 + thread % 2 * 49));
+        let found = found.map(|found| found.len()).sum();
+        working.fetch_sub(1, SeqCst);
+        found
+    })
+    .into_iter()
+    .sum();
+    let resets = usize::try_from(resets.into_inner()).expect("not so many");
+    assert!((500..=500 * (resets + 1)).contains(&fresh), "{fresh} fresh, {resets} resets");
+    assert_eq!(dedup.stats().refused, 0);
+}
+
+/// What a thread was told.
+#[derive(Default)]
+struct Told {
+    fresh: Vec<u64>,
+    duplicates: u64,
+    refused: u64,
+}
+
+impl Told {
+    fn add(&mut self, id: u64, outcome: Outcome) {
+        match outcome {
+            Ok(Verdict::Fresh) => self.fresh.push(id),
+            Ok(_) => self.duplicates += 1,
+            Err(Refused::Full) => self.refused += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+fn sum(told: &[Told]) -> (u64, u64, u64) {
+    told.iter().fold((0, 0, 0), |(fresh, duplicates, refused), told| {
+        (fresh + told.fresh.len() as u64, duplicates + told.duplicates, refused + told.refused)
+    })
+}
+
+#[test]
+fn full_and_reject() {
+    const OFFERED: usize = 2000;
+    for round in 0..20 {
+        let dedup =
+            Dedup::builder(Window::last_n(1 << 30)).capacity(1).seed(Seed(round)).build().expect("valid");
+        let bytes = dedup.memory_bytes();
+        let told = threads(THREADS, |thread| {
+            let mut told = Told::default();
+            let mut out = Vec::new();
+            for part in order(OFFERED, thread).chunks(50) {
+                let ids: Vec<u64> = part.iter().map(|&id| id as u64).collect();
+                if thread % 2 == 0 {
+                    ids.iter().for_each(|&id| told.add(id, dedup.observe_at(id, Tick(thread as u64))));
+                } else {
+                    dedup.observe_batch_at(&ids, Tick(thread as u64), &mut out);
+                    ids.iter().zip(&out).for_each(|(&id, &outcome)| told.add(id, outcome));
+                }
+            }
+            told
+        });
+        let (fresh, duplicates, refused) = sum(&told);
+        assert_eq!(fresh + duplicates + refused, (THREADS * OFFERED) as u64);
+        let mut known: Vec<u64> = told.iter().flat_map(|told| &told.fresh).copied().collect();
+        known.sort_unstable();
+        assert!(known.is_sorted_by(|a, b| a < b), "nobody is fresh twice");
+        // A group has 16 * 8 + 16 places, and more than it was built for find room.
+        assert!((58..=144).contains(&fresh), "{fresh}");
+        assert_eq!(dedup.live_at(Tick(9)), fresh);
+        for id in 0..OFFERED as u64 {
+            assert_eq!(dedup.contains_at(id, Tick(9)), known.binary_search(&id).is_ok());
+        }
+        let stats = dedup.stats();
+        assert_eq!((stats.refused, stats.evicted, stats.live), (refused, 0, fresh));
+        assert_eq!(dedup.memory_bytes(), bytes);
+    }
+}
+
+/// New ids take the places of old ones, and no place is lost or counted twice.
+#[test]
+fn full_and_evict_oldest() {
+    const OFFERED: u64 = 40_000;
+    for round in 0..4 {
+        // None expires: what is not there any more was evicted.
+        let builder = Dedup::builder(Window::last_n(1 << 40)).lateness(Window::last_n(1 << 32)).capacity(1);
+        let dedup = builder.seed(Seed(round)).on_full(OnFull::EvictOldest).build().expect("valid");
+        let bytes = dedup.memory_bytes();
+        let clock = AtomicU64::new(0);
+        let told = threads(THREADS, |thread| {
+            let mut told = Told::default();
+            let mut random = Random(thread as u64);
+            let mut out = Vec::new();
+            for i in 0..OFFERED / THREADS as u64 {
+                // Far enough on for what was just admitted to be old soon; offered by more than one.
+                let tick = clock.fetch_add(1, SeqCst);
+                let now = Tick(tick << 24);
+                let id = (tick + random.below(20)) / 4;
+                if i % 2 == 0 {
+                    told.add(id, dedup.observe_at(id, now));
+                } else {
+                    dedup.observe_batch_at(&[id], now, &mut out);
+                    told.add(id, out[0]);
+                }
+            }
+            told
+        });
+        let (fresh, duplicates, refused) = sum(&told);
+        assert_eq!(fresh + duplicates + refused, OFFERED);
+        assert!(duplicates > 0 && fresh > 144, "{fresh} fresh, {duplicates} duplicates");
+        let stats = dedup.stats();
+        let live = dedup.live_at(Tick(OFFERED << 24));
+        assert!((16..=144).contains(&live), "{live}");
+        assert_eq!((stats.refused, stats.live), (refused, live));
+        assert_eq!(stats.evicted, fresh - live, "each fresh id is still there, or was evicted");
+        assert_eq!(dedup.memory_bytes(), bytes);
+    }
+}
+
+// --- histories ---
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Observe(u64),
+    Contains(u64),
+    Forget(u64),
+    Reset,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Observed(Verdict),
+    Is(bool),
+    Done,
+}
+
+/// A call and when it began and ended, on a clock of its own that all threads share.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    what: What,
+    answer: Answer,
+    began: u64,
+    ended: u64,
+}
+
+/// Whether some order explains the calls on one id: each somewhere between its beginning and its end.
+///
+/// With `apart`, an observation's look at the time (which moves the horizon for all) may come before what it does to the
+/// id, with other calls between; that matters where calls are late.
+fn explained(calls: &[Call], twin: &Twin, apart: bool) -> bool {
+    /// How far each call is: 0 not begun, 1 has seen the time, 2 done.
+    fn search(calls: &[Call], states: &mut [u8], twin: &Twin, apart: bool) -> bool {
+        let open = || (0..calls.len()).filter(|&i| states[i] < 2);
+        let Some(first_end) = open().map(|i| calls[i].ended).min() else { return true };
+        // Nothing begins before what has ended is done.
+        for i in open().filter(|&i| calls[i].began < first_end).collect::<Vec<_>>() {
+            let state = states[i];
+            let mut next = twin.clone();
+            let (call, id) = (calls[i], 0);
+            let answer = match call.what {
+                What::Observe(now) if apart && state == 0 => {
+                    next.see(now);
+                    states[i] = 1;
+                    let found = search(calls, states, &next, apart);
+                    states[i] = 0;
+                    if found {
+                        return true;
+                    }
+                    continue;
+                }
+                What::Observe(now) if apart => Answer::Observed(next.judge(id, now)),
+                What::Observe(now) => Answer::Observed(next.observe(id, now)),
+                What::Contains(now) => Answer::Is(next.contains(id, now)),
+                What::Forget(now) => Answer::Is(next.forget(id, now)),
+                What::Reset => {
+                    next.reset();
+                    Answer::Done
+                }
+            };
+            if answer == call.answer {
+                states[i] = 2;
+                if search(calls, states, &next, apart) {
+                    return true;
+                }
+                states[i] = state;
+            }
+        }
+        false
+    }
+    search(calls, &mut vec![0; calls.len()], twin, apart)
+}
+
+/// The checker itself: it must be able to say no.
+#[test]
+fn histories_that_cannot_be() {
+    let twin = Twin::new(10, 100, Refresh::Never);
+    let fresh = Answer::Observed(Verdict::Fresh);
+    let seen = |at| Answer::Observed(Verdict::Duplicate { first_seen: Some(Tick(at)) });
+    let call = |what, answer, began, ended| Call { what, answer, began, ended };
+    let check = |calls: &[Call], expected| {
+        assert_eq!(explained(calls, &twin, false), expected, "{calls:?}");
+        assert_eq!(explained(calls, &twin, true), expected, "{calls:?}");
+    };
+    let at = What::Observe;
+    // One winner: which of them is open, that there is one is not.
+    check(&[call(at(100), fresh, 0, 5), call(at(101), seen(100), 1, 4)], true);
+    check(&[call(at(100), seen(101), 0, 5), call(at(101), fresh, 1, 4)], true);
+    check(&[call(at(100), fresh, 0, 5), call(at(101), fresh, 1, 4)], false);
+    check(&[call(at(100), seen(101), 0, 5), call(at(101), seen(100), 1, 4)], false);
+    // One after the other.
+    check(&[call(at(100), seen(101), 0, 1), call(at(101), fresh, 2, 3)], false);
+    check(&[call(at(100), fresh, 0, 1), call(at(110), fresh, 2, 3)], true);
+    check(&[call(at(100), fresh, 0, 1), call(at(109), fresh, 2, 3)], false);
+    check(&[call(at(110), fresh, 0, 9), call(at(109), fresh, 2, 3)], false);
+    // What was forgotten once can be fresh once more, if there is time.
+    let forget = What::Forget(101);
+    check(
+        &[call(at(100), fresh, 0, 5), call(at(101), fresh, 0, 5), call(forget, Answer::Is(true), 0, 5)],
+        true,
+    );
+    check(
+        &[call(at(100), fresh, 0, 5), call(at(101), fresh, 0, 5), call(forget, Answer::Is(false), 0, 5)],
+        false,
+    );
+    check(
+        &[call(at(100), fresh, 0, 1), call(at(101), fresh, 2, 3), call(forget, Answer::Is(true), 4, 5)],
+        false,
+    );
+    check(
+        &[call(at(100), fresh, 0, 1), call(at(101), fresh, 2, 3), call(What::Reset, Answer::Done, 1, 5)],
+        true,
+    );
+    check(&[call(at(100), fresh, 0, 1), call(What::Contains(102), Answer::Is(false), 2, 3)], false);
+    check(&[call(at(100), fresh, 0, 3), call(What::Contains(102), Answer::Is(false), 2, 4)], true);
+    check(
+        &[
+            call(at(100), fresh, 0, 9),
+            call(What::Contains(100), Answer::Is(true), 1, 2),
+            call(What::Contains(100), Answer::Is(false), 3, 4),
+        ],
+        false,
+    );
+}
+
+/// Late calls: what one has seen of the time can be known to another before the first has done its work.
+#[test]
+fn histories_in_two_steps() {
+    let mut twin = Twin::new(10, 0, Refresh::Never);
+    twin.see(50);
+    let call = |now, answer, began, ended| Call { what: What::Observe(now), answer, began, ended };
+    let seen = Answer::Observed(Verdict::Duplicate { first_seen: Some(Tick(100)) });
+    // The second, at 60, counts as coming at 100, for the first has moved the horizon; but the id is the second's.
+    let calls = [call(100, seen, 0, 9), call(60, Answer::Observed(Verdict::Fresh), 1, 2)];
+    assert!(explained(&calls, &twin, true));
+    assert!(!explained(&calls, &twin, false));
+}
+
+/// Waits for all without giving the core away for long, so that the calls after it do meet.
+struct Start {
+    threads: usize,
+    here: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl Start {
+    fn wait(&self, round: usize) {
+        self.here.fetch_add(1, SeqCst);
+        let mut turns = 0;
+        while self.here.load(SeqCst) < self.threads * (round + 1) && !self.failed.load(SeqCst) {
+            turns += 1;
+            if turns % 64 == 0 { thread::yield_now() } else { std::hint::spin_loop() }
+        }
+    }
+}
+
+/// Sets the flag if its thread panics, so that the others do not wait for it.
+struct Watch<'a>(&'a AtomicBool);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, SeqCst);
+        }
+    }
+}
+
+struct Histories {
+    window: u64,
+    lateness: u64,
+    refresh: Refresh,
+    /// Ids, all of one bucket: with more than 8 of them, in every second round so many that they need the spill line.
+    ids: u64,
+    /// What is called for an id. Ticks are offsets from the round's time.
+    what: fn(&mut Random) -> What,
+    /// A reset in every round.
+    resets: bool,
+    apart: bool,
+}
+
+impl Histories {
+    /// Three threads, two calls each on every id; the next round's ids take over the cells of this one's.
+    fn check(&self, rounds: usize) {
+        const TOGETHER: usize = 3;
+        let builder = Dedup::builder(Window::last_n(self.window)).lateness(Window::last_n(self.lateness));
+        let dedup = builder.capacity(1).refresh(self.refresh).build().expect("valid");
+        let start = Start { threads: TOGETHER, here: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+        let time = AtomicU64::new(0);
+        let calls = threads(TOGETHER, |thread| {
+            let _watch = Watch(&start.failed);
+            let mut random = Random(thread as u64);
+            let mut calls: Vec<Vec<(u64, Call)>> = Vec::with_capacity(rounds);
+            for round in 0..rounds {
+                let mut plan: Vec<(u64, What)> = Vec::new();
+                let overflow = round % 2 == 0;
+                for id in 0..if overflow { self.ids } else { self.ids.min(6) } {
+                    plan.extend([(id, (self.what)(&mut random)), (id, (self.what)(&mut random))]);
+                }
+                // Sometimes all go through the ids side by side, sometimes not.
+                if round % 3 == 0 {
+                    random.shuffle(&mut plan);
+                }
+                if self.resets && thread == round % TOGETHER {
+                    let at = usize::try_from(random.below(plan.len() as u64)).expect("an index");
+                    plan.insert(at, (u64::MAX, What::Reset));
+                }
+                let mut done = Vec::with_capacity(plan.len());
+                start.wait(round);
+                for (id, what) in plan {
+                    done.push((id, self.call(&dedup, round as u64, id, what, &time)));
+                    // Gives up the spill line, once all of the round before have passed.
+                    if !overflow && self.ids > 1 {
+                        dedup.maintain_at(Tick(self.base(round as u64)), 1);
+                    }
+                }
+                calls.push(done);
+            }
+            calls
+        });
+        for round in 0..rounds {
+            let mut of: HashMap<u64, Vec<Call>> = HashMap::new();
+            for (id, call) in calls.iter().flat_map(|calls| &calls[round]) {
+                of.entry(*id).or_default().push(*call);
+            }
+            let resets = of.remove(&u64::MAX).unwrap_or_default();
+            let mut twin = Twin::new(self.window, self.lateness, self.refresh);
+            twin.see(1 << 20);
+            if round > 0 {
+                // The newest tick so far lies far behind, and so does every id.
+                twin.see(self.base(round as u64 - 1));
+            }
+            for (id, mut calls) in of {
+                calls.extend(&resets);
+                assert!(
+                    explained(&calls, &twin, self.apart),
+                    "round {round}, id {id}: no order explains {calls:#?}"
+                );
+            }
+        }
+        assert_eq!(dedup.stats().refused, 0);
+    }
+
+    fn base(&self, round: u64) -> u64 {
+        (1 << 20) + round * 10 * (self.window + self.lateness)
+    }
+
+    fn call(&self, dedup: &Dedup, round: u64, id: u64, what: What, time: &AtomicU64) -> Call {
+        let base = self.base(round);
+        let hash = KeyHash { hi: 0, lo: round * self.ids + id };
+        let began = time.fetch_add(1, SeqCst);
+        let (what, answer) = match what {
+            What::Observe(at) => {
+                let outcome = dedup.observe_at(hash, Tick(base + at));
+                (What::Observe(base + at), Answer::Observed(outcome.expect("there is room")))
+            }
+            What::Contains(at) => {
+                (What::Contains(base + at), Answer::Is(dedup.contains_at(hash, Tick(base + at))))
+            }
+            What::Forget(at) => (What::Forget(base + at), Answer::Is(dedup.forget_at(hash, Tick(base + at)))),
+            What::Reset => {
+                dedup.reset().expect("memory");
+                (What::Reset, Answer::Done)
+            }
+        };
+        Call { what, answer, began, ended: time.fetch_add(1, SeqCst) }
+    }
+}
+
+fn mostly_observe(random: &mut Random) -> What {
+    // Three windows of 10.
+    let at = random.below(30);
+    match random.below(8) {
+        0 | 1 => What::Forget(at),
+        2 => What::Contains(at),
+        _ => What::Observe(at),
+    }
+}
+
+/// No call is later than the lateness: each is judged by its own time.
+#[test]
+fn histories() {
+    let histories = Histories {
+        window: 10,
+        lateness: 40,
+        refresh: Refresh::Never,
+        ids: 20,
+        what: mostly_observe,
+        resets: false,
+        apart: false,
+    };
+    histories.check(400);
+    Histories { refresh: Refresh::OnDuplicate, ..histories }.check(400);
+}
+
+/// The same with a reset in every round.
+#[test]
+fn histories_with_resets() {
+    let histories = Histories {
+        window: 10,
+        lateness: 40,
+        refresh: Refresh::Never,
+        ids: 20,
+        what: mostly_observe,
+        resets: true,
+        apart: false,
+    };
+    histories.check(300);
+}
+
+/// Calls that are later than the lateness, at clocks that differ by windows. One id: time is common to all.
+#[test]
+fn histories_of_late_calls() {
+    let histories = Histories {
+        window: 10,
+        lateness: 0,
+        refresh: Refresh::Never,
+        ids: 1,
+        what: mostly_observe,
+        resets: false,
+        apart: true,
+    };
+    histories.check(5000);
+}
