@@ -10,7 +10,7 @@ use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     sync::{Counter, Wide, with_wide},
-    table::{AHEAD, KeyTable, Pinned},
+    table::{KeyTable, Pinned},
     time::{Clock, Tick},
 };
 pub use builder::{DedupBuilder, OnFull, Refresh};
@@ -275,23 +275,29 @@ impl Dedup {
         self.seed
     }
 
-    /// One pin, one look ahead: the hashes and ticks of `AHEAD` events, then their memory, then the work.
+    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way, and for those
+    /// in between the spill line where there is one.
     fn observe_each(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
         outcomes.reserve(n);
+        let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
+        let fetch = |i: usize| {
+            let (hash, now) = event(i);
+            self.table.prefetch(hash);
+            (hash, now)
+        };
+        for (i, slot) in ahead.iter_mut().enumerate().take(n) {
+            *slot = fetch(i);
+        }
         with_wide!(self.table.wide(), wide => {
-            for start in (0..n).step_by(AHEAD) {
+            for start in (0..n).step_by(PINNED) {
                 let table = self.table.pin(wide);
-                let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-                let ahead = &mut ahead[..AHEAD.min(n - start)];
-                for (i, slot) in ahead.iter_mut().enumerate() {
-                    *slot = event(start + i);
-                    self.table.prefetch(slot.0);
-                }
-                outcomes.extend(ahead.iter().enumerate().map(|(i, &(hash, now))| {
-                    if let Some(&(next, _)) = ahead.get(i + AHEAD / 4) {
-                        table.prefetch_rest(next);
+                outcomes.extend((start..n.min(start + PINNED)).map(|i| {
+                    let (hash, now) = ahead[i % AHEAD];
+                    if i + AHEAD < n {
+                        ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
+                    table.prefetch_rest(ahead[(i + AHEAD / 2) % AHEAD].0);
                     self.observe_pinned(&table, hash, now)
                 }));
             }
@@ -342,6 +348,12 @@ impl Dedup {
         code
     }
 }
+
+/// How many events of a batch are on their way from memory: enough to keep a core's line buffers busy.
+const AHEAD: usize = 16;
+
+/// For how many events a batch holds its pin: long enough to be free, short enough not to hold back memory.
+const PINNED: usize = 64;
 
 /// Groups of buckets that `stats` looks at: 4096 buckets.
 const SAMPLE: usize = 256;

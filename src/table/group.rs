@@ -244,6 +244,11 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         }
     }
 
+    /// Asks for what `close` and `open` look at first.
+    pub(super) fn prefetch_hint(&self) {
+        prefetch(&raw const self.spilled);
+    }
+
     /// First half of giving up the spill line: flags the first cells of the buckets that have it, if nothing in it is live.
     pub(super) fn close(&self, wide: impl Wide, gone: u64) {
         let spilled = self.spilled.load(Relaxed);

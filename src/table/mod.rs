@@ -23,9 +23,6 @@ use geometry::{Group, Table};
 use group::Ground;
 pub(crate) use group::{Decision, Stop};
 
-/// How many keys a batch asks for ahead of its work: enough to keep every line buffer of a core busy.
-pub(crate) const AHEAD: usize = 32;
-
 /// A table of (key, state) with a horizon, shared by all threads.
 pub(crate) struct KeyTable {
     root: epoch::Root<Table>,
@@ -103,7 +100,7 @@ impl KeyTable {
 
     /// The share of the upkeep that falls to a call which moves the horizon: a sweep in about a window.
     pub(crate) fn maintain_a_share(&self) {
-        let budget = self.geometry.groups() / 512 + 1;
+        let budget = self.geometry.groups() / 256 + 1;
         with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
     }
 

@@ -5,6 +5,9 @@ use super::geometry::Group;
 use crate::sync::{Flagpole, Wide, epoch};
 use std::sync::Mutex;
 
+/// How many groups ahead their hints are asked for.
+const AHEAD: usize = 8;
+
 /// Where the sweep over a table's groups stands.
 #[derive(Default)]
 pub(super) struct Sweep(Mutex<State>);
@@ -35,7 +38,10 @@ impl Sweep {
             state.phase = Phase::Opening;
         }
         let end = state.next.saturating_add(budget).min(groups.len());
-        for group in &groups[state.next..end] {
+        for (i, group) in (state.next..).zip(&groups[state.next..end]) {
+            if let Some(soon) = groups.get(i + AHEAD) {
+                soon.prefetch_hint();
+            }
             match state.phase {
                 Phase::Opening => group.open(wide, gone),
                 _ => group.close(wide, gone),
