@@ -1,4 +1,28 @@
-//! windlass
+//! Sliding-window primitives for event streams: lock-free, exact where they say so, in memory fixed beforehand.
+//!
+//! | you ask | you use | today |
+//! |---|---|---|
+//! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
+//!
+//! ```
+//! use std::time::Duration;
+//! use windlass::{Dedup, Verdict};
+//!
+//! let dedup = Dedup::builder(Duration::from_secs(300)).capacity(10_000).build()?;
+//! assert_eq!(dedup.observe("order-4711"), Ok(Verdict::Fresh));
+//! assert!(matches!(dedup.observe("order-4711"), Ok(Verdict::Duplicate { .. })));
+//! # Ok::<(), windlass::ConfigError>(())
+//! ```
+//!
+//! **Hash once, read the clock once.** Every operation works on two numbers: a [`KeyHash`] (from bytes, text or a `u64` id,
+//! see [`Key`]) and a [`Tick`] (nanoseconds, or an event's number). Each has a form that takes the tick (`.._at`) and a short
+//! one that reads the structure's [`Clock`].
+//!
+//! **Answers, not errors.** Building checks everything and says what is allowed ([`ConfigError`]); after that nothing panics,
+//! and "no" is a value. Types are `Send + Sync` and used through `&self`; no guards are handed out.
+//!
+//! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
+
 mod dedup;
 mod error;
 mod hash;
@@ -6,11 +30,17 @@ mod mem;
 mod sync;
 mod table;
 mod time;
+
 pub use dedup::{Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Verdict};
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use time::{Clock, ManualClock, Tick, Window};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
+
+/// What `loom-tests` sees of the inside.
 #[cfg(windlass_loom)]
 #[doc(hidden)]
 pub mod model {

@@ -61,8 +61,10 @@ impl<T: Zeroable> Slab<T> {
         let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let items = allocation.cast::<T>();
         for i in 0..len {
-            // SAFETY: i < len, of freshly allocated memory.
-            unsafe { items.add(i).write(T::zero()) };
+            // SAFETY: i < len, of what was allocated.
+            let item = unsafe { items.add(i) };
+            // SAFETY: fresh memory, aligned for T.
+            unsafe { item.write(T::zero()) };
         }
         Some(Slab { items, len, allocation, layout })
     }
@@ -82,8 +84,10 @@ impl<T: Zeroable> Drop for Slab<T> {
     fn drop(&mut self) {
         #[cfg(windlass_loom)]
         for i in 0..self.len {
+            // SAFETY: i < len, of what was allocated.
+            let item = unsafe { self.items.add(i) };
             // SAFETY: written in `new`, dropped here only. (loom's atomics do need it.)
-            unsafe { self.items.add(i).drop_in_place() };
+            unsafe { item.drop_in_place() };
         }
         // SAFETY: allocated in `new` with this layout.
         unsafe { dealloc(self.allocation.as_ptr(), self.layout) };

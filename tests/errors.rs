@@ -14,6 +14,9 @@ use windlass::{
 
 const MAX: u64 = Window::MAX_TICKS;
 
+/// Stamps end 2^60 ticks after the first.
+const RANGE: u64 = 1 << 60;
+
 fn refused(builder: DedupBuilder) -> ConfigError {
     match builder.build() {
         Ok(_) => panic!("it was built"),
@@ -153,7 +156,7 @@ fn capacity() {
 /// The memory is known before, is what was announced, and is at most 40 bytes an id.
 #[test]
 fn memory() {
-    for ids in [1, 58, 59, 1000, 100_000, 1_000_000] {
+    for ids in [1, 61, 62, 1000, 100_000, 1_000_000] {
         let builder = Dedup::builder(seconds(60)).capacity(ids);
         let announced = builder.memory_bytes().expect("valid");
         let dedup = builder.build().expect("valid");

@@ -72,7 +72,7 @@ impl Ids {
         }
     }
 
-    /// A group has 16 buckets of 8 cells, and 15 spill cells: these need 8 + 4 + 2 of them.
+    /// A group has 16 buckets of 8 cells, and 23 spill cells: these need 8 + 4 + 2 of them.
     fn crowded(id: usize) -> KeyHash {
         let bucket: u64 = match id {
             0..16 => 3,
@@ -415,7 +415,7 @@ fn fill(builder: DedupBuilder, ids: u64, step: u64) -> Dedup {
 /// Under either policy: what fits is neither refused nor evicted.
 #[test]
 fn the_capacity_fits() {
-    for capacity in [1, 58, 59, 1000, 20_000] {
+    for capacity in [1, 61, 62, 1000, 20_000] {
         for on_full in [OnFull::Reject, OnFull::EvictOldest] {
             let builder = Dedup::builder(Window::last_n(1 << 40)).seed(Seed(1)).on_full(on_full);
             // All within one window, and most of them old enough to be evicted.
@@ -435,7 +435,7 @@ fn reject() {
     let dedup = fill(Dedup::builder(Window::last_n(WINDOW)).capacity(1).seed(Seed(1)), 1000, 1);
     let (live, stats) = (dedup.live_at(Tick(1000)), dedup.stats());
     assert_eq!((live + stats.refused, stats.evicted), (1000, 0));
-    assert!((59..=144).contains(&live), "{live}");
+    assert!((61..=151).contains(&live), "{live}");
     let mut known = 0;
     for id in 0..1000 {
         match dedup.observe_at(id, Tick(1000)) {
@@ -464,9 +464,9 @@ fn evict_oldest() {
     let stats = dedup.stats();
     // 2^40 ticks are 1024 of these steps: many more live ids than room.
     let live = dedup.live_at(now);
-    assert!((59..=144).contains(&live), "{live}");
+    assert!((61..=151).contains(&live), "{live}");
     assert_eq!(stats.refused, 0);
-    assert!((9_999 - 1024 - 144..=10_000 - live).contains(&stats.evicted), "{stats:?}");
+    assert!((9_999 - 1024 - 151..=10_000 - live).contains(&stats.evicted), "{stats:?}");
     let kept = (0..10_000_u64).filter(|&id| dedup.contains_at(id, now)).collect::<Vec<_>>();
     assert_eq!(kept.len() as u64, live);
     assert!(kept.contains(&9_999), "the newest is kept");
@@ -486,14 +486,32 @@ fn evict_spares_the_young() {
     assert_eq!(dedup.observe_at(99_999_u64, Tick(100_000)), Ok(Verdict::Fresh));
 }
 
-/// A new table has overflowed nowhere yet.
+/// Buckets take to the spill line and leave it again; a new table has overflowed nowhere yet.
 #[test]
-fn spilled_buckets_since_the_table_was_made() {
+fn spill_lines_come_and_go() {
     let dedup = Dedup::builder(Window::last_n(100)).capacity(1).build().expect("valid");
-    for id in 0..18 {
+    let spilled = || (dedup.stats().spilled_buckets, dedup.stats().spills);
+    for id in 0..16 {
         assert_eq!(dedup.observe_at(Ids::crowded(id), Tick(1)), Ok(Verdict::Fresh));
     }
-    assert_eq!(dedup.stats().spilled_buckets, 1);
+    assert_eq!(spilled(), (1, 1));
     dedup.reset().expect("memory");
-    assert_eq!(dedup.stats().spilled_buckets, 0);
+    assert_eq!(spilled(), (0, 1));
+    // Whatever the upkeep does while ids come and go, it changes no answer.
+    let mut twin = Twin::new(100, 0, Refresh::Never);
+    for round in 1..200 {
+        let now = round * 150;
+        for id in if round % 4 == 0 { 0..28 } else { 0..6 } {
+            assert_eq!(
+                dedup.observe_at(Ids::crowded(id), Tick(now + id as u64)),
+                Ok(twin.observe(id as u64, now + id as u64))
+            );
+            dedup.maintain_at(Tick(now), 1);
+        }
+    }
+    // Epochs of other tests' threads may hold it up, but not for ever.
+    while spilled().0 > 0 {
+        dedup.maintain_at(Tick(1_000_000), 1);
+    }
+    assert_eq!(dedup.live_at(Tick(1_000_000)), 0);
 }

@@ -1,7 +1,7 @@
 //! What `loom-tests` sees of the rule of deduplication.
 
 use super::{Refresh, rule};
-use crate::table::Decision;
+use crate::table::model::{Stop, Table};
 
 /// The shipped rule, with stamps for ticks.
 #[derive(Clone, Copy)]
@@ -17,16 +17,19 @@ impl Rule {
     pub fn evict_within(&self) -> u64 {
         self.0.evict_within()
     }
+}
 
-    pub(crate) fn horizon_at(&self, now: u64, horizon: u64) -> Option<u64> {
-        self.0.horizon_at(now, horizon).ok()?
+impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS, CELLS, SPILL> {
+    /// `Dedup::observe_at`: whether the id is fresh.
+    pub fn observe(&self, rule: &Rule, key: u64, now: u64) -> Result<bool, Stop> {
+        if let Ok(Some(target)) = rule.0.horizon_at(now, self.horizon()) {
+            self.advance(target);
+        }
+        self.change(key, rule.0.observe(now)).map(|first| first == 0)
     }
 
-    pub(crate) fn observe(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> {
-        self.0.observe(now)
-    }
-
-    pub(crate) fn forget(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> {
-        self.0.forget(now)
+    /// `Dedup::forget_at`: whether the id was there.
+    pub fn forget(&self, rule: &Rule, key: u64, now: u64) -> bool {
+        self.change(key, rule.0.forget(now)).unwrap_or(false)
     }
 }

@@ -36,7 +36,8 @@ impl Rule {
         if target <= horizon / 2 {
             return Ok(None);
         }
-        if horizon > 0 && target - horizon / 2 > self.max_jump {
+        // The newest tick seen is known to within a granule: no step within the bound is refused.
+        if horizon > 0 && now - self.reach - horizon / 2 >= self.max_jump.saturating_add(self.granule) {
             return Err(Refused::Jump);
         }
         Ok(Some(target * 2 + 1))

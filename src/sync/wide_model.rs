@@ -13,7 +13,9 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-static INTERNED: Mutex<Option<(HashMap<Pair, u64>, Vec<Pair>)>> = Mutex::new(None);
+type Interned = (HashMap<Pair, u64>, Vec<Pair>);
+
+static INTERNED: Mutex<Option<Interned>> = Mutex::new(None);
 
 fn id(value: Pair) -> u64 {
     let mut guard = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -397,6 +397,9 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         if !wide.cas(self.cell(target), old, new) {
             return Step::Again;
         }
+        if own.is_none() && old.state() > gone {
+            ground.evicted.add(1);
+        }
         // Linearized. In models: no atomic operation stands between the CAS and this check.
         #[cfg(windlass_loom)]
         self.truth.published(key, state, old.state(), next, gone, ground.evict_within);
@@ -428,7 +431,13 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         }
         let least = least.unwrap_or(home);
         let state = self.at(least).state();
-        if state <= self.gone || self.evictable(state, ground) { Claim::Cell(least) } else { Claim::NoRoom }
+        // Nothing is evicted before the spill line is in use.
+        let last_resort = SPILL == 0 || !self.seen_spill.is_empty();
+        if state <= self.gone || (last_resort && self.evictable(state, ground)) {
+            Claim::Cell(least)
+        } else {
+            Claim::NoRoom
+        }
     }
 
     /// The one cell of `key`, live or gone.
@@ -483,11 +492,7 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
     fn evictable(&self, state: u64, ground: &Ground) -> bool {
         let within =
             ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
-        let evict = state < self.gone.saturating_add(within);
-        if evict {
-            ground.evicted.add(1);
-        }
-        evict
+        state < self.gone.saturating_add(within)
     }
 
     #[inline(always)]

@@ -6,7 +6,6 @@ use super::{
     group::{Decision, Ground, Group},
 };
 use crate::{
-    dedup::model::Rule,
     mem::Zeroable,
     sync::{AtomicPair, Portable, Wide, epoch},
 };
@@ -109,19 +108,18 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
         self.group.cells().map(|c| Portable.load(c)).map(|e| (e.key(), e.state())).collect()
     }
 
-    /// `Dedup::observe_at` with a rule: whether the id is fresh.
-    pub fn observe(&self, rule: &Rule, key: u64, now: u64) -> Result<bool, Stop> {
-        if let Some(target) = rule.horizon_at(now, self.ground.horizon()) {
-            self.advance(target);
-        }
-        self.group
-            .update(Portable, self.bucket(key), key, &self.ground, rule.observe(now))
-            .map(|first| first == 0)
+    /// Every state up to here is gone.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.ground.horizon()
     }
 
-    /// `Dedup::forget_at` with a rule: whether the id was there.
-    pub fn forget(&self, rule: &Rule, key: u64, now: u64) -> bool {
-        self.group.update(Portable, self.bucket(key), key, &self.ground, rule.forget(now)).unwrap_or(false)
+    /// `Group::update`.
+    pub(crate) fn change<R>(
+        &self,
+        key: u64,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Result<R, Stop> {
+        self.group.update(Portable, self.bucket(key), key, &self.ground, decide)
     }
 
     #[allow(clippy::cast_possible_truncation)]
