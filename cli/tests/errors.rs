@@ -34,7 +34,7 @@ fn usage() {
         (&["dedup", "--window", "14000d"], "--window 14000d is out of range: 1ns to 6671d (18 years)"),
         (
             &["dedup", "--window-count", "0"],
-            "--window-count 0 is out of range: 1 to 1152921504606846976 events",
+            "--window-count 0 is out of range: 1 to 576460752303423488 events",
         ),
         (
             &["dedup", "--window", "13000d", "--lateness", "13000d"],
