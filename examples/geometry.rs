@@ -42,7 +42,7 @@ struct Geometry {
     spill: usize,
 }
 
-const SHIPPED: Geometry = new(Rule::Swept, 16, 8, 15);
+const SHIPPED: Geometry = new(Rule::Swept, 16, 8, 23);
 
 const GEOMETRIES: [Geometry; 11] = [
     new(Rule::Least, 16, 8, 16),

@@ -632,7 +632,7 @@ impl Histories {
 
     fn call(&self, dedup: &Dedup, round: u64, id: u64, what: What, time: &AtomicU64) -> Call {
         let base = self.base(round);
-        let hash = KeyHash { hi: 0, lo: round * self.ids + id };
+        let hash = KeyHash { hi: 0, lo: (round * self.ids).wrapping_add(id) };
         let began = time.fetch_add(1, SeqCst);
         let (what, answer) = match what {
             What::Observe(at) => {

@@ -48,7 +48,7 @@ use std::fmt;
 /// # Guarantees
 /// Every operation is linearizable per id and lock-free; a duplicate is answered without a write to shared memory, a fresh
 /// id with one compare-and-exchange. A call costs one cache miss (two adjacent lines), and more for the buckets that overflow
-/// (about 1 in 8 at full capacity). Memory is allocated by building, by [`Dedup::reset`], and a few bytes once or twice a
+/// (about 1 in 5 at full capacity, 1 in 30 at three quarters). Memory is allocated by building, by [`Dedup::reset`], and a few bytes once or twice a
 /// window by the upkeep that calls share.
 ///
 /// # Identity
@@ -57,7 +57,7 @@ use std::fmt;
 ///
 /// # Memory
 /// 40 bytes for each id of the capacity ([`Dedup::memory_bytes`]), fixed when it is built, given out by the system as it is
-/// touched. Ids spread over buckets by chance, so the capacity is a promise of statistics: in simulations of 5e7 admissions at
+/// touched. Ids spread over buckets by chance, so the capacity is a promise of statistics: in simulations of 2e7 admissions at
 /// full capacity none was refused.
 pub struct Dedup {
     table: KeyTable,
@@ -143,7 +143,7 @@ pub struct DedupStats {
     pub buckets: u64,
     /// How often a bucket has overflowed into its group's spill line.
     pub spills: u64,
-    /// Buckets that look at their spill line as well, which costs them two to four more cache lines; from a sample.
+    /// Buckets that look at their spill line as well, which costs them up to six more cache lines; from a sample.
     pub spilled_buckets: u64,
     /// Whether 128-bit atomic operations are lock-free on this machine.
     pub lock_free: bool,

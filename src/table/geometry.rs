@@ -14,7 +14,7 @@ use crate::{
 pub(super) type Group = group::Group<16, 8, 23>;
 
 /// Keys per group at the table's capacity: 40 bytes a key, 3.8 keys a bucket. More than that meet in a bucket by chance, and then
-/// go to the spill line; that it does not suffice was not seen in 5e7 simulated admissions (examples/geometry.rs).
+/// go to the spill line; that it does not suffice was not seen in 2e7 simulated admissions (examples/geometry.rs).
 const KEYS_PER_GROUP: usize = 61;
 
 /// The size of a table.
