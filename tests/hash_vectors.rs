@@ -339,7 +339,6 @@ fn the_same_key_in_every_form() {
     assert_eq!(seed.hash(b"abc".as_slice()), expected);
     assert_eq!(seed.hash(b"abc".to_vec()), expected);
     assert_eq!(seed.hash(b"abc".to_vec().into_boxed_slice()), expected);
-    assert_eq!(seed.hash(&"abc"), expected);
     assert_eq!("abc".key_hash(seed), expected);
     // A hash is taken as it is.
     assert_eq!(Seed(0).hash(expected), expected);
