@@ -9,7 +9,8 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// The 128-bit hash of a key.
 ///
-/// `hi` chooses the place (bucket, row), `lo` is the fingerprint kept there.
+/// `hi` chooses the place (bucket, row), `lo` is the fingerprint kept there. Whoever makes one by hand: `lo` must tell keys
+/// apart by itself, as neighbouring buckets share the line that they overflow into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash {
     /// Chooses the bucket.
