@@ -501,7 +501,7 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
     }
 }
 
-// SAFETY: nothing but `AtomicPair`s, of which 0 is a value and which do not need drop (outside of models).
+// SAFETY: nothing but `AtomicPair`s and an `AtomicU64`, of which 0 is a value and which need no drop (outside of models).
 #[allow(unsafe_code)]
 unsafe impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Zeroable
     for Group<BUCKETS, CELLS, SPILL>

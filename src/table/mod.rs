@@ -1,5 +1,5 @@
-//! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation; nothing
-//! is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
+//! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation, but for
+//! buckets that overflow; nothing is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
 //!
 //! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
 //! horizon, counts.
@@ -94,13 +94,17 @@ impl KeyTable {
 
     /// Upkeep: goes on with the sweep by `budget` groups, and helps to give back the memory of replaced tables.
     pub(crate) fn maintain(&self, budget: usize) {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
+        self.sweep(budget);
         epoch::collect();
     }
 
-    /// The share of the upkeep that falls to a call which moves the horizon: a sweep in about a window.
+    /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: about two sweeps
+    /// over both halves in that time.
     pub(crate) fn maintain_a_share(&self) {
-        let budget = self.geometry.groups() / 256 + 1;
+        self.sweep(self.geometry.groups() / 256 + 1);
+    }
+
+    fn sweep(&self, budget: usize) {
         with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
     }
 
