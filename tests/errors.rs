@@ -14,8 +14,8 @@ use windlass::{
 
 const MAX: u64 = Window::MAX_TICKS;
 
-/// Stamps end 2^60 ticks after the first.
-const RANGE: u64 = 1 << 60;
+/// Stamps end 2^59 ticks after the first.
+const RANGE: u64 = 1 << 59;
 
 fn refused(builder: DedupBuilder) -> ConfigError {
     match builder.build() {

@@ -260,7 +260,7 @@ impl Dedup {
             jumps: self.counts.jumps.sum(),
             buckets: self.table.geometry().buckets(),
             spills: self.table.spills(),
-            spilled_buckets: self.table.spilled_buckets(SAMPLE),
+            spilled_buckets: self.table.overflown_buckets(),
             lock_free: crate::sync::is_lock_free(),
         }
     }

@@ -1,27 +1,29 @@
 //! What a cell holds: (key, state) in one 128-bit word.
 
 /// ```text
-///  127      126       125       124                  64 63                     0
-/// +--------+---------+---------+-----------------------+------------------------+
-/// | sealed | closing | spilled |      state (61)       |    fingerprint (64)    |
-/// +--------+---------+---------+-----------------------+------------------------+
+///  127      126       125     124    123                  64 63                     0
+/// +--------+---------+-------+------+-----------------------+------------------------+
+/// | sealed | closing | group | pair |      state (60)       |    fingerprint (64)    |
+/// +--------+---------+-------+------+-----------------------+------------------------+
 /// ```
 /// The flags belong to the cell and stay when its entry is replaced. State 0 is an empty cell (not fingerprint 0: then two
-/// u64 ids would have to share a fingerprint). In the spill line itself, the flag `spilled` says that the cell has no key.
+/// u64 ids would have to share a fingerprint).
 pub(crate) use crate::sync::Pair as Entry;
 
-/// The flag that a cell gets before ..
+/// The flag that says:
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
-    /// .. its bucket puts keys into the group's spill line.
-    Spilled = 1,
-    /// .. its bucket gives up the spill line (first cells only).
-    Closing = 2,
-    /// .. its table is given up.
-    Sealed = 4,
+    /// .. the cell's bucket has overflowed into its pair.
+    Pair = 1,
+    /// .. the cell's pair has overflowed into its group.
+    Group = 2,
+    /// .. the flag beside it is about to go.
+    Closing = 4,
+    /// .. the cell's table is given up.
+    Sealed = 8,
 }
 
-const STATE_BITS: u32 = 61;
+const STATE_BITS: u32 = 60;
 
 impl Entry {
     #[cfg(windlass_loom)]
@@ -70,8 +72,8 @@ impl Entry {
         Entry { low: self.low, high: self.high | replaced.high & !Self::MAX_STATE }
     }
 
-    /// What a spill cell holds that was raised to the horizon: no key.
-    pub(crate) fn ghost(state: u64) -> Entry {
-        Entry::new(0, state).with(Flag::Spilled)
+    /// With another state, and its flags.
+    pub(crate) fn raised(self, state: u64) -> Entry {
+        Entry::new(self.low, state).flagged_as(self)
     }
 }

@@ -18,13 +18,17 @@
 //! before it: its one CAS vouches for all cells. No head, no version, no second CAS. (A CAS on "the first free cell" does not:
 //! callers that know different horizons disagree about which one that is.)
 //!
-//! **Overflow.** The buckets of a group share a *spill line*. A bucket that is full flags each of its cells; once all are
-//! flagged, its row is its cells and the spill line after them. An append that does not know of the spill line expects a
-//! cell without the flag, so it came before the flag and is seen by whoever has seen all cells flagged.
+//! **Overflow.** A row comes in three widths: the key's bucket, its pair of buckets, its group. A row without a gone cell gets a
+//! flag, on its least cell, and from then on its keys look at the next wider row as well. An append is a CAS on the least cell,
+//! and so is the flag: by the proof above an append that comes after it has seen it. Who sees a flag reads the wider row anew,
+//! and so sees every append that came before it. In the wider row a key still takes its own bucket's least cell, if that is
+//! gone; the least cell of all is then first raised to the horizon, which is as good as taking it: an append elsewhere in
+//! the row that has not been seen here must have seen this one, hence this horizon, and by that the bucket's own cell is gone.
 //!
-//! **Closing.** A bucket that has spilled once would look at the spill line for ever. When nothing in there is live, its first
-//! cell is flagged `closing`: from then on its calls look there still, but put nothing there (one that has to takes the flag
-//! away again). When every call that began before has ended (an epoch), the spilled flags go, the first cell's last.
+//! **Closing.** A row that has overflowed once would look further for ever. When nothing of its keys is live outside of it,
+//! the flag is marked `closing`. A call that meets the mark takes it away before it does anything else. When every call that
+//! began before the mark has ended (an epoch), and the mark is still there, and still nothing is live outside, flag and mark go.
+//! What its keys left outside (remnants) is gone for everyone, and a cell further in goes before one further out.
 //!
 //! **Sealing** flags every cell of a group: no CAS that expects an open cell succeeds any more.
 //!
@@ -35,22 +39,19 @@ use super::entry::{Entry, Flag};
 use crate::{
     mem::Zeroable,
     sync::{
-        AtomicPair, AtomicU64, CachePadded, Counter,
+        AtomicPair, AtomicU8, AtomicU64, CachePadded, Counter,
         Ordering::{Acquire, Relaxed, Release},
         Wide, prefetch, retry, twin,
     },
 };
-use std::mem::MaybeUninit;
+use std::{iter, mem::MaybeUninit, ops::Range, slice};
 
-/// `BUCKETS` buckets of `CELLS` cells, and `SPILL` cells for what does not fit into one of them.
+/// `BUCKETS` (a power of two) buckets of `CELLS` cells.
 ///
 /// A bucket of 8 cells is 128 bytes: two cache lines that prefetchers fetch together.
 #[repr(C, align(128))]
-pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> {
+pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize> {
     buckets: [[AtomicPair; CELLS]; BUCKETS],
-    spill: [AtomicPair; SPILL],
-    /// A bit for each bucket that may have the spilled flag. A hint for the sweep: it orders nothing.
-    spilled: AtomicU64,
     #[cfg(windlass_loom)]
     pub(crate) truth: super::truth::Truth,
 }
@@ -82,7 +83,7 @@ pub(crate) struct Ground {
     /// At a full bucket: overwrite the least state if it is less than this far above the horizon, instead of saying `Full`.
     /// No caller may publish a state below that bound, so the cell's state rises all the same.
     pub(super) evict_within: Option<u64>,
-    /// How often a bucket has overflowed into its group's spill line.
+    /// How often a bucket has overflowed.
     pub(crate) spills: Counter,
     pub(crate) evicted: Counter,
 }
@@ -107,8 +108,6 @@ enum Step<R> {
     Done(R),
     Again,
     NoRoom,
-    /// The bucket needs the spill line that it is about to give up.
-    Reopen,
 }
 
 /// A cell for a new key.
@@ -118,114 +117,145 @@ enum Claim {
     NoRoom,
 }
 
-/// One reading of a row: a bucket's cells, and the spill line if the bucket has it.
-struct Row<'a, const CELLS: usize, const SPILL: usize> {
-    cells: &'a [AtomicPair; CELLS],
-    spill: &'a [AtomicPair; SPILL],
+/// The flag of a row that has overflowed into the next wider one, by the row's width.
+const OVERFLOWN: [Flag; 2] = [Flag::Pair, Flag::Group];
+
+/// One reading of a row. A place in it is the number of a cell, counted over its buckets.
+struct Row<'a, const CELLS: usize> {
+    cells: &'a [[AtomicPair; CELLS]],
     /// In the order in which they were loaded.
-    seen: &'a [Entry; CELLS],
-    seen_spill: &'a [Entry],
+    seen: &'a [[Entry; CELLS]],
+    /// The key's own bucket.
+    home: usize,
+    /// No row is wider.
+    widest: bool,
     /// The horizon, loaded last.
     gone: u64,
     #[cfg(windlass_loom)]
     truth: &'a super::truth::Truth,
 }
 
-impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS, CELLS, SPILL> {
+impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     pub(crate) const BUCKETS: usize = BUCKETS;
 
-    /// Changes `key` in `bucket` as `decide(state, horizon)` says. `decide` may be called several times; the last answer
-    /// counts. The state is `None` for a key that is absent or gone.
+    const WIDEST: usize = match BUCKETS {
+        1 => 0,
+        2 => 1,
+        _ => 2,
+    };
+
+    /// The bucket of a key in its group. It is part of the key, so that a cell tells whose it is.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // the low bits
+    pub(crate) fn bucket_of(key: u64) -> usize {
+        const { assert!(BUCKETS.is_power_of_two() && BUCKETS <= 8) };
+        key as usize & (BUCKETS - 1)
+    }
+
+    /// The buckets of a row.
+    fn row(bucket: usize, width: usize) -> Range<usize> {
+        let buckets = [1, 2, BUCKETS][width];
+        let first = bucket & !(buckets - 1);
+        first..first + buckets
+    }
+
+    /// Changes `key` as `decide(state, horizon)` says. `decide` may be called several times; the last answer
+    /// counts. The state is `None` for a key that is absent or gone. `overflown` has a bit for each bucket that may have overflowed:
+    /// a hint for the sweep, it orders nothing.
     #[inline(always)]
     pub(crate) fn update<R>(
         &self,
         wide: impl Wide,
-        bucket: usize,
         key: u64,
+        overflown: &AtomicU8,
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        let cells = &self.buckets[bucket];
+        let bucket = &self.buckets[Self::bucket_of(key)];
         let early = twin!(HorizonFirst).then(|| ground.horizon());
         let mut room = MaybeUninit::uninit();
         // Acquire; pairs with the release of the CAS that wrote the entry.
-        let seen = wide.load_all(cells, &mut room);
-        if !seen[0].flagged() {
+        let seen = wide.load_all(bucket, &mut room);
+        if !seen.iter().fold(false, |any, e| any | e.flagged()) {
             // After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon
             // at least as high as that thread did.
             let gone = early.unwrap_or_else(|| ground.horizon());
-            if let Step::Done(answer) =
-                self.row(cells, seen, &[], gone).attempt::<false, R>(wide, key, ground, &decide)
-            {
+            let row = Row {
+                cells: slice::from_ref(bucket),
+                seen: slice::from_ref(seen),
+                home: 0,
+                widest: Self::WIDEST == 0,
+                gone,
+                #[cfg(windlass_loom)]
+                truth: &self.truth,
+            };
+            if let Step::Done(answer) = row.attempt::<false, R>(wide, key, ground, &decide) {
                 return Ok(answer);
             }
         }
-        self.update_again(wide, bucket, key, ground, early, &decide)
+        self.update_again(wide, key, overflown, ground, early, &decide)
     }
 
-    #[inline(always)]
-    fn row<'a>(
-        &'a self,
-        cells: &'a [AtomicPair; CELLS],
-        seen: &'a [Entry; CELLS],
-        seen_spill: &'a [Entry],
-        gone: u64,
-    ) -> Row<'a, CELLS, SPILL> {
-        Row {
-            cells,
-            spill: &self.spill,
-            seen,
-            seen_spill,
-            gone,
-            #[cfg(windlass_loom)]
-            truth: &self.truth,
-        }
-    }
-
-    /// The same without haste: for buckets that are flagged or full, and for whoever lost a race.
+    /// The same without haste: for rows that have overflowed or are full, and for whoever lost a race.
     #[cold]
     #[inline(never)]
     fn update_again<R>(
         &self,
         wide: impl Wide,
-        bucket: usize,
         key: u64,
+        overflown: &AtomicU8,
         ground: &Ground,
         early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        let cells = &self.buckets[bucket];
+        let bucket = Self::bucket_of(key);
+        // Every narrower row was flagged when it was last read, and not closing. Its flag stays as long as this call does.
+        let mut width = 0;
         loop {
-            let (mut room, mut spill_room) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-            let seen = wide.load_all(cells, &mut room);
-            if seen[0].has(Flag::Sealed) && !twin!(IgnoreSeal) {
+            let buckets = Self::row(bucket, width);
+            let home = bucket - buckets.start;
+            let cells = &self.buckets[buckets];
+            let mut room = [const { MaybeUninit::uninit() }; BUCKETS];
+            let seen = load_row(wide, cells, &mut room);
+            if seen[home].iter().any(|e| e.has(Flag::Sealed)) && !twin!(IgnoreSeal) {
                 return Err(Stop::Sealed);
             }
-            let spilled = seen[0].has(Flag::Spilled);
-            let mut seen_spill: &[Entry] = &[];
-            if spilled {
-                // Some cells flagged and others not: the bucket is on its way to the spill line. Helping comes first.
-                let open = seen.iter().position(|e| !e.has(Flag::Spilled));
-                if let Some(i) = open.filter(|_| !seen[0].has(Flag::Closing) && !twin!(SpillEarly)) {
-                    wide.cas(&cells[i], seen[i], seen[i].with(Flag::Spilled));
-                    continue;
+            if width < Self::WIDEST
+                && let Some(i) = seen.as_flattened().iter().position(|e| e.has(OVERFLOWN[width]))
+            {
+                let flag = seen.as_flattened()[i];
+                if flag.has(Flag::Closing) && !twin!(UseWhileClosing) {
+                    wide.cas(&cells.as_flattened()[i], flag, flag.without(Flag::Closing));
+                } else {
+                    width += 1;
                 }
-                seen_spill = wide.load_all(&self.spill, &mut spill_room);
+                continue;
             }
             let gone = early.unwrap_or_else(|| ground.horizon());
-            match self.row(cells, seen, seen_spill, gone).attempt::<true, R>(wide, key, ground, decide) {
+            let row = Row {
+                cells,
+                seen,
+                home,
+                widest: width == Self::WIDEST,
+                gone,
+                #[cfg(windlass_loom)]
+                truth: &self.truth,
+            };
+            match row.attempt::<true, R>(wide, key, ground, decide) {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
-                Step::NoRoom if !spilled && SPILL > 0 => {
-                    if wide.cas(&cells[0], seen[0], seen[0].with(Flag::Spilled)) {
-                        self.spilled.fetch_or(1 << bucket, Relaxed);
+                Step::NoRoom if row.widest => return Err(Stop::Full),
+                Step::NoRoom if twin!(WiderWithoutFlag) => width += 1,
+                Step::NoRoom => {
+                    let least = if twin!(FlagAnyCell) { 0 } else { row.least::<true>(0..row.places()) };
+                    let old = row.at(least);
+                    let new = old.with(OVERFLOWN[width]).without(Flag::Closing);
+                    if wide.cas(row.cell(least), old, new) && width == 0 {
                         ground.spills.add(1);
+                        // After the flag: see `open`.
+                        overflown.fetch_or(1 << bucket, Relaxed);
                     }
                 }
-                Step::Reopen => {
-                    wide.cas(&cells[0], seen[0], seen[0].without(Flag::Closing));
-                }
-                Step::NoRoom => return Err(Stop::Full),
             }
         }
     }
@@ -244,86 +274,78 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         }
     }
 
-    /// Asks for what `close` and `open` look at first.
-    pub(super) fn prefetch_hint(&self) {
-        prefetch(&raw const self.spilled);
-    }
-
-    /// First half of giving up the spill line: flags the first cells of the buckets that have it, if nothing in it is live.
-    pub(super) fn close(&self, wide: impl Wide, gone: u64) {
-        let spilled = self.spilled.load(Relaxed);
-        if spilled == 0 || self.spill.iter().any(|cell| wide.load(cell).state() > gone) {
-            return;
-        }
-        for cells in self.each(spilled) {
-            let first = wide.load(&cells[0]);
-            if first.has(Flag::Spilled) && !first.has(Flag::Closing) && !first.has(Flag::Sealed) {
-                wide.cas(&cells[0], first, first.with(Flag::Closing));
+    /// Asks for what `close` and `open` will look at, mostly.
+    pub(super) fn prefetch_overflown(&self, overflown: &AtomicU8) {
+        for bucket in bits(overflown.load(Relaxed)) {
+            for bucket in Self::row(bucket, Self::WIDEST.min(1)) {
+                prefetch(&raw const self.buckets[bucket]);
             }
         }
     }
 
-    /// Second half, when every call has ended that began before the first: takes the flags away.
-    pub(super) fn open(&self, wide: impl Wide, gone: u64) {
-        for (bucket, cells) in self.buckets.iter().enumerate() {
-            if self.spilled.load(Relaxed) & 1 << bucket == 0 || !wide.load(&cells[0]).has(Flag::Closing) {
-                continue;
+    /// First half of making rows narrow again: marks the flags of those that have nothing live further out. Whether there are any.
+    pub(super) fn close(&self, wide: impl Wide, overflown: &AtomicU8, gone: u64) -> bool {
+        let mut any = false;
+        for bucket in bits(overflown.load(Relaxed)) {
+            match self.widest_flag(wide, bucket) {
+                Some((width, cell, flag)) if !self.has_strangers(wide, bucket, width, gone) => {
+                    any |= flag.has(Flag::Closing) || wide.cas(cell, flag, flag.with(Flag::Closing));
+                }
+                Some(_) => {}
+                None => self.forget(wide, bucket, overflown),
             }
-            // Before the last step: a caller who flags the bucket anew sets the bit after that.
-            self.spilled.fetch_and(!(1 << bucket), Relaxed);
-            if !self.empty_spill(wide, gone) || !self.take_flags(wide, cells) {
-                self.spilled.fetch_or(1 << bucket, Relaxed);
+        }
+        any
+    }
+
+    /// Second half, when every call has ended that began before the first: takes the flags away whose mark nobody has
+    /// minded.
+    pub(super) fn open(&self, wide: impl Wide, overflown: &AtomicU8, gone: u64) {
+        for bucket in bits(overflown.load(Relaxed)) {
+            if let Some((width, cell, flag)) = self.widest_flag(wide, bucket)
+                && flag.has(Flag::Closing)
+                // A call from before the mark may have put a key out there since.
+                && !self.has_strangers(wide, bucket, width, gone)
+                && wide.cas(cell, flag, flag.without(OVERFLOWN[width]).without(Flag::Closing))
+            {
+                self.forget(wide, bucket, overflown);
             }
         }
     }
 
-    /// Takes gone keys out of the spill line: who still sees one live (by a horizon of before) must not change it there.
-    /// `false`: something in it is live, or moves.
-    fn empty_spill(&self, wide: impl Wide, gone: u64) -> bool {
-        self.spill.iter().all(|cell| {
-            let entry = wide.load(cell);
-            let keyless = entry.state() == 0 || entry.has(Flag::Spilled);
-            entry.state() <= gone && (keyless || wide.cas(cell, entry, Entry::ghost(gone)))
+    /// The flag that makes the row of `bucket` as wide as it is, and where it is.
+    fn widest_flag(&self, wide: impl Wide, bucket: usize) -> Option<(usize, &AtomicPair, Entry)> {
+        (0..Self::WIDEST).rev().find_map(|width| {
+            let cells = self.buckets[Self::row(bucket, width)].as_flattened();
+            cells.iter().map(|cell| (width, cell, wide.load(cell))).find(|(.., e)| e.has(OVERFLOWN[width]))
         })
     }
 
-    /// The other cells, then the first; unless somebody takes its closing flag away.
-    fn take_flags(&self, wide: impl Wide, cells: &[AtomicPair; CELLS]) -> bool {
-        cells.iter().rev().all(|cell| {
-            loop {
-                let entry = wide.load(cell);
-                if entry.has(Flag::Sealed) || !wide.load(&cells[0]).has(Flag::Closing) {
-                    return false;
-                }
-                let plain = entry.without(Flag::Spilled).without(Flag::Closing);
-                if entry == plain || wide.cas(cell, entry, plain) {
-                    return true;
-                }
-            }
+    /// Whether a key of this row lives in the next wider one.
+    fn has_strangers(&self, wide: impl Wide, bucket: usize, width: usize, gone: u64) -> bool {
+        let row = Self::row(bucket, width);
+        Self::row(bucket, width + 1).filter(|b| !row.contains(b)).any(|b| {
+            self.buckets[b].iter().map(|cell| wide.load(cell)).any(|e| {
+                row.contains(&Self::bucket_of(e.key())) && e.state() > gone
+            })
         })
     }
 
-    fn each(&self, bits: u64) -> impl Iterator<Item = &[AtomicPair; CELLS]> {
-        self.buckets.iter().enumerate().filter(move |(i, _)| bits & 1 << i != 0).map(|(_, cells)| cells)
+    /// Takes away the hint, unless there is a flag. The hint first: who flags the bucket anew sets it after that.
+    fn forget(&self, wide: impl Wide, bucket: usize, overflown: &AtomicU8) {
+        overflown.fetch_and(!(1 << bucket), Relaxed);
+        if self.widest_flag(wide, bucket).is_some() {
+            overflown.fetch_or(1 << bucket, Relaxed);
+        }
     }
 
     pub(super) fn cells(&self) -> impl Iterator<Item = &AtomicPair> {
-        self.buckets.iter().flatten().chain(&self.spill)
-    }
-
-    #[cfg(windlass_loom)]
-    pub(super) fn mark_spilled(&self) {
-        self.spilled.store((1 << BUCKETS) - 1, Relaxed);
+        self.buckets.as_flattened().iter()
     }
 
     #[cfg(windlass_loom)]
     pub(super) fn cells_mut(&mut self) -> impl Iterator<Item = &mut AtomicPair> {
-        self.buckets.iter_mut().flatten().chain(&mut self.spill)
-    }
-
-    /// How many of the buckets look at the spill line.
-    pub(crate) fn spilled_buckets(&self) -> u64 {
-        self.spilled.load(Relaxed).count_ones().into()
+        self.buckets.as_flattened_mut().iter_mut()
     }
 
     /// All states of the group. A count, not a snapshot.
@@ -331,25 +353,50 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Group<BUCKETS
         self.cells().map(move |cell| wide.load(cell).state())
     }
 
-    /// Asks for the spill line as well, if `bucket` looks there.
+    /// Asks for the other bucket of the pair as well, if the key's bucket has overflowed.
     #[inline(always)]
-    pub(crate) fn prefetch_spill(&self, wide: impl Wide, bucket: usize) {
-        if wide.load(&self.buckets[bucket][0]).flagged() {
-            prefetch(&raw const self.spill);
+    pub(crate) fn prefetch_pair(&self, wide: impl Wide, key: u64) {
+        let bucket = Self::bucket_of(key);
+        if self.buckets[bucket].iter().fold(false, |any, cell| any | wide.load(cell).flagged()) {
+            prefetch(&raw const self.buckets[bucket ^ (BUCKETS > 1) as usize]);
         }
     }
 
-    /// Where `bucket` of a group at `group` would lie.
+    /// Where the key's bucket in a group at `group` would lie.
     #[inline(always)]
-    pub(crate) fn bucket_address(group: *const Self, bucket: usize) -> *const impl Sized {
-        group.cast::<[AtomicPair; CELLS]>().wrapping_add(bucket)
+    pub(crate) fn bucket_address(group: *const Self, key: u64) -> *const impl Sized {
+        group.cast::<[AtomicPair; CELLS]>().wrapping_add(Self::bucket_of(key))
     }
 }
 
-impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
-    /// Steps 2 and 3, once. Without `FLAGGED` the first cell has no flag, and cells that have one are left alone.
+fn load_row<'a, const CELLS: usize>(
+    wide: impl Wide,
+    cells: &[[AtomicPair; CELLS]],
+    room: &'a mut [MaybeUninit<[Entry; CELLS]>],
+) -> &'a [[Entry; CELLS]] {
+    for (bucket, room) in cells.iter().zip(&mut *room) {
+        wide.load_all(bucket, room);
+    }
+    // SAFETY: there is room for the whole group, and that of as many buckets as there are in `cells` was written.
+    #[allow(unsafe_code)]
+    unsafe {
+        slice::from_raw_parts(room.as_ptr().cast(), cells.len().min(room.len()))
+    }
+}
+
+/// The places of the ones.
+fn bits(mut bits: u8) -> impl Iterator<Item = usize> {
+    iter::from_fn(move || {
+        let bit = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (bit < 8).then_some(bit)
+    })
+}
+
+impl<const CELLS: usize> Row<'_, CELLS> {
+    /// Steps 2 and 3, once. Without `WIDER` the row is the key's own bucket, and no cell of it has a flag.
     #[inline(always)]
-    fn attempt<const FLAGGED: bool, R>(
+    fn attempt<const WIDER: bool, R>(
         &self,
         wide: impl Wide,
         key: u64,
@@ -357,7 +404,7 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         let gone = self.gone;
-        let own = self.find(key);
+        let own = self.find::<WIDER>(key);
         let state = own.map(|i| self.at(i).state()).filter(|&state| state > gone);
         let (next, answer) = match decide(state, gone) {
             Decision::Publish(next, answer) => (next, answer),
@@ -372,29 +419,17 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         };
         let target = match own {
             Some(i) if state.is_some() || !twin!(ForgetCell) => i,
-            _ => match self.claim::<FLAGGED>(wide, ground) {
+            _ => match self.claim::<WIDER>(wide, ground) {
                 Claim::Cell(i) => i,
                 Claim::Again => return Step::Again,
                 Claim::NoRoom => return Step::NoRoom,
             },
         };
         let old = self.at(target);
-        // A flag that came since the first cell was loaded: only a row with the spill line knows what to do about that one.
-        let aware = FLAGGED && !self.seen_spill.is_empty();
-        let taboo = if aware {
-            old.has(Flag::Sealed) && !twin!(IgnoreSeal)
-        } else {
-            old.flagged() && !twin!(IgnoreSeal)
-        };
-        if taboo {
+        if WIDER && old.has(Flag::Sealed) && !twin!(IgnoreSeal) {
             return Step::Again;
         }
-        if target >= CELLS && own.is_none() && self.seen[0].has(Flag::Closing) && !twin!(SpillWhileClosing) {
-            return Step::Reopen;
-        }
-        let new = Entry::new(key, next);
-        let new = if target < CELLS { new.flagged_as(old) } else { new };
-        if !wide.cas(self.cell(target), old, new) {
+        if !wide.cas(self.cell(target), old, Entry::new(key, next).flagged_as(old)) {
             return Step::Again;
         }
         if own.is_none() && old.state() > gone {
@@ -408,32 +443,26 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
 
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
     #[inline(always)]
-    fn claim<const FLAGGED: bool>(&self, wide: impl Wide, ground: &Ground) -> Claim {
+    fn claim<const WIDER: bool>(&self, wide: impl Wide, ground: &Ground) -> Claim {
         if twin!(MarkGoesFirst)
-            && let Some(i) = self.seen.iter().position(|e| e.state() % 2 == 1)
+            && let Some(i) = self.seen.as_flattened().iter().position(|e| e.state() % 2 == 1)
         {
             return Claim::Cell(i);
         }
-        let home = self.least::<FLAGGED>();
-        let state = self.at(home).state();
-        let least = if FLAGGED { self.least_spilled().filter(|&i| self.at(i).state() < state) } else { None };
-        if state <= self.gone {
-            // Spill cells are for buckets that have no gone cell; but the least of the row stands there. It is raised to the
-            // horizon. That is as good as taking it: an append to the spill line that has not been seen here must have seen
-            // this one, hence this horizon, and by that the bucket's own cell is gone.
-            if let Some(i) = least.filter(|_| !twin!(HomeFirst)) {
-                let old = self.at(i);
-                if old.has(Flag::Sealed) || !wide.cas(self.cell(i), old, Entry::ghost(self.gone)) {
+        let home = self.least::<WIDER>(self.own());
+        let least = if WIDER { self.least::<true>(0..self.places()) } else { home };
+        if self.at(home).state() <= self.gone {
+            if WIDER && least != home && !twin!(HomeFirst) {
+                let old = self.at(least);
+                if old.has(Flag::Sealed) || !wide.cas(self.cell(least), old, old.raised(self.gone)) {
                     return Claim::Again;
                 }
             }
             return Claim::Cell(home);
         }
-        let least = least.unwrap_or(home);
         let state = self.at(least).state();
-        // Nothing is evicted before the spill line is in use.
-        let last_resort = SPILL == 0 || !self.seen_spill.is_empty();
-        if state <= self.gone || (last_resort && self.evictable(state, ground)) {
+        // Nothing is evicted before the whole group is in use.
+        if state <= self.gone || (self.widest && self.evictable(state, ground)) {
             Claim::Cell(least)
         } else {
             Claim::NoRoom
@@ -442,32 +471,42 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
 
     /// The one cell of `key`, live or gone.
     #[inline(always)]
-    fn find(&self, key: u64) -> Option<usize> {
-        match self.seen.iter().position(|e| e.key() == key) {
-            Some(i) if self.seen[i].state() != 0 => Some(i),
-            None if self.seen_spill.is_empty() => None,
-            // Flagged, or an empty cell: that has the fingerprint 0 as well.
-            _ => self.find_further(key),
+    fn find<const WIDER: bool>(&self, key: u64) -> Option<usize> {
+        if WIDER {
+            return self.find_further(key);
+        }
+        match self.seen[0].iter().position(|e| e.key() == key) {
+            // An empty cell: that has the fingerprint 0 as well.
+            Some(i) if self.seen[0][i].state() == 0 => self.find_further(key),
+            found => found,
         }
     }
 
+    /// In the key's bucket, else in its pair, else in the group: what is further out may be a remnant.
     fn find_further(&self, key: u64) -> Option<usize> {
-        let is_key = |e: &Entry| e.key() == key && e.state() != 0;
-        self.seen.iter().position(is_key).or_else(|| {
-            let spilled = self.seen_spill.iter().position(|e| is_key(e) && !e.has(Flag::Spilled))?;
-            Some(CELLS + spilled)
+        let own = self.own();
+        let pair = self.home & !1;
+        let pair = pair * CELLS..self.places().min((pair + 2) * CELLS);
+        let all = 0..self.places();
+        let rows = if twin!(OuterFirst) { [all, pair, own] } else { [own, pair, all] };
+        rows.into_iter().find_map(|row| {
+            let is_key = |e: &Entry| e.key() == key && e.state() != 0;
+            let start = row.start;
+            self.seen.as_flattened()[row].iter().position(is_key).map(|i| start + i)
         })
     }
 
-    /// The bucket's own cell of the least state, the first of equals.
+    /// The place of the least state, the first of equals.
     #[inline(always)]
-    fn least<const FLAGGED: bool>(&self) -> usize {
+    fn least<const WIDER: bool>(&self, places: Range<usize>) -> usize {
         if twin!(AnyGoneCell) {
-            return (0..CELLS).find(|&i| self.at(i).state() <= self.gone).unwrap_or(0);
+            return places.clone().find(|&i| self.at(i).state() <= self.gone).unwrap_or(places.start);
         }
-        // (With its flags a cell's word only rises as well, so the comparison may include them.)
-        let state = |i: usize| if FLAGGED { self.at(i).state() } else { self.seen[i].high };
+        if WIDER {
+            return places.clone().min_by_key(|&i| self.at(i).state()).unwrap_or(places.start);
+        }
         // By halves, the lower one on the left: comparisons need not wait for each other, and of equals the first stays.
+        let state = |i: usize| self.seen[0][i].high;
         let first = |a: usize, b: usize| if state(b) < state(a) { b } else { a };
         match CELLS {
             8 => first(first(first(0, 1), first(2, 3)), first(first(4, 5), first(6, 7))),
@@ -475,19 +514,7 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         }
     }
 
-    /// The same of the spill line, if the row has it.
-    #[inline(always)]
-    fn least_spilled(&self) -> Option<usize> {
-        let least = |a: usize, b: usize| if self.at(b).state() < self.at(a).state() { b } else { a };
-        (CELLS..CELLS + self.seen_spill.len()).reduce(least)
-    }
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> Entry {
-        if i < CELLS { self.seen[i] } else { self.seen_spill[i - CELLS] }
-    }
-
-    /// At a full bucket: whether the least state may be given up early.
+    /// At a full group: whether the least state may be given up early.
     #[cold]
     fn evictable(&self, state: u64, ground: &Ground) -> bool {
         let within =
@@ -495,24 +522,33 @@ impl<const CELLS: usize, const SPILL: usize> Row<'_, CELLS, SPILL> {
         state < self.gone.saturating_add(within)
     }
 
+    fn own(&self) -> Range<usize> {
+        self.home * CELLS..(self.home + 1) * CELLS
+    }
+
+    #[inline(always)]
+    fn places(&self) -> usize {
+        self.seen.len() * CELLS
+    }
+
+    #[inline(always)]
+    fn at(&self, i: usize) -> Entry {
+        self.seen.as_flattened()[i]
+    }
+
     #[inline(always)]
     fn cell(&self, i: usize) -> &AtomicPair {
-        if i < CELLS { &self.cells[i] } else { &self.spill[i - CELLS] }
+        &self.cells.as_flattened()[i]
     }
 }
 
-// SAFETY: nothing but `AtomicPair`s and an `AtomicU64`, of which 0 is a value and which need no drop (outside of models).
+// SAFETY: nothing but `AtomicPair`s, of which 0 is a value and which need no drop (outside of models).
 #[allow(unsafe_code)]
-unsafe impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Zeroable
-    for Group<BUCKETS, CELLS, SPILL>
-{
+unsafe impl<const BUCKETS: usize, const CELLS: usize> Zeroable for Group<BUCKETS, CELLS> {
     #[cfg(windlass_loom)]
     fn zero() -> Self {
-        let cell = |_| AtomicPair::new(Entry::EMPTY);
         Group {
-            buckets: std::array::from_fn(|_| std::array::from_fn(cell)),
-            spill: std::array::from_fn(cell),
-            spilled: AtomicU64::new(0),
+            buckets: std::array::from_fn(|_| std::array::from_fn(|_| AtomicPair::new(Entry::EMPTY))),
             truth: super::truth::Truth::default(),
         }
     }
