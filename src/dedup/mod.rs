@@ -277,29 +277,29 @@ impl Dedup {
         self.seed
     }
 
-    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way, and for those
-    /// in between the spill line where there is one.
+    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
     fn observe_each(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
         outcomes.reserve(n);
-        let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-        let fetch = |i: usize| {
-            let (hash, now) = event(i);
-            self.table.prefetch(hash);
-            (hash, now)
-        };
-        for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-            *slot = fetch(i);
-        }
         with_wide!(self.table.wide(), wide => {
+            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
             for start in (0..n).step_by(PINNED) {
                 let table = self.table.pin(wide);
+                let fetch = |i: usize| {
+                    let (hash, now) = event(i);
+                    table.prefetch(hash);
+                    (hash, now)
+                };
+                if start == 0 {
+                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
+                        *slot = fetch(i);
+                    }
+                }
                 outcomes.extend((start..n.min(start + PINNED)).map(|i| {
                     let (hash, now) = ahead[i % AHEAD];
                     if i + AHEAD < n {
                         ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
-                    table.prefetch_rest(ahead[(i + AHEAD / 2) % AHEAD].0);
                     self.observe_pinned(&table, hash, now)
                 }));
             }

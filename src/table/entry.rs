@@ -10,6 +10,10 @@
 /// u64 ids would have to share a fingerprint).
 pub(crate) use crate::sync::Pair as Entry;
 
+/// The upper half: flags and state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct High(pub(crate) u64);
+
 /// The flag that says:
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flag {
@@ -25,11 +29,45 @@ pub(crate) enum Flag {
 
 const STATE_BITS: u32 = 60;
 
+impl High {
+    /// The greatest state that fits.
+    pub(crate) const MAX_STATE: u64 = (1 << STATE_BITS) - 1;
+
+    #[inline(always)]
+    pub(crate) fn state(self) -> u64 {
+        self.0 & Self::MAX_STATE
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(self, flag: Flag) -> bool {
+        self.0 & (flag as u64) << STATE_BITS != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn with(self, flag: Flag) -> High {
+        High(self.0 | (flag as u64) << STATE_BITS)
+    }
+
+    pub(crate) fn without(self, flag: Flag) -> High {
+        High(self.0 & !((flag as u64) << STATE_BITS))
+    }
+
+    /// With another state, and its flags.
+    #[inline(always)]
+    pub(crate) fn raised(self, state: u64) -> High {
+        debug_assert!(state <= Self::MAX_STATE);
+        High(self.0 & !Self::MAX_STATE | state)
+    }
+}
+
 impl Entry {
     #[cfg(windlass_loom)]
     pub(crate) const EMPTY: Entry = Entry { low: 0, high: 0 };
-    /// The greatest state that fits.
-    pub(crate) const MAX_STATE: u64 = (1 << STATE_BITS) - 1;
+
+    #[inline(always)]
+    pub(crate) fn new(key: u64, high: High) -> Entry {
+        Entry { low: key, high: high.0 }
+    }
 
     #[inline(always)]
     pub(crate) fn key(self) -> u64 {
@@ -37,43 +75,12 @@ impl Entry {
     }
 
     #[inline(always)]
+    pub(crate) fn high(self) -> High {
+        High(self.high)
+    }
+
+    #[inline(always)]
     pub(crate) fn state(self) -> u64 {
-        self.high & Self::MAX_STATE
-    }
-
-    #[inline(always)]
-    pub(crate) fn has(self, flag: Flag) -> bool {
-        self.high & (flag as u64) << STATE_BITS != 0
-    }
-
-    /// With any flag.
-    #[inline(always)]
-    pub(crate) fn flagged(self) -> bool {
-        self.high > Self::MAX_STATE
-    }
-
-    pub(crate) fn with(self, flag: Flag) -> Entry {
-        Entry { low: self.low, high: self.high | (flag as u64) << STATE_BITS }
-    }
-
-    pub(crate) fn without(self, flag: Flag) -> Entry {
-        Entry { low: self.low, high: self.high & !((flag as u64) << STATE_BITS) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn new(key: u64, state: u64) -> Entry {
-        debug_assert!(state <= Self::MAX_STATE);
-        Entry { low: key, high: state }
-    }
-
-    /// With the flags of the entry that it replaces.
-    #[inline(always)]
-    pub(crate) fn flagged_as(self, replaced: Entry) -> Entry {
-        Entry { low: self.low, high: self.high | replaced.high & !Self::MAX_STATE }
-    }
-
-    /// With another state, and its flags.
-    pub(crate) fn raised(self, state: u64) -> Entry {
-        Entry::new(self.low, state).flagged_as(self)
+        self.high().state()
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! A bucket is a row of cells, each an [`Entry`] (fingerprint, state) in one atomic word. To change key K:
 //!
-//! 1. Load the cells in order, then the horizon. A state at or below the horizon is gone.
+//! 1. Load the states of all cells, then look for K among the keys, then load the horizon. A state at or below it is gone.
 //! 2. Decide: K's next state, or an answer that changes nothing.
 //! 3. If K has a cell, live or gone, CAS that one. Else CAS the *least* cell (by state, then by place), if what it holds is
 //!    gone. Whoever loses starts again.
 //!
 //! **The one rule**: the state in a cell only rises. A new state is above K's last one, and above the horizon, hence above
-//! whatever is gone. So no (key, state) comes twice into a cell (no ABA), and what is gone stays gone.
+//! whatever is gone. So no (key, state) comes twice into a cell (no ABA), what is gone stays gone, and a key that was read after
+//! a state belongs to that state or to a later one.
 //!
 //! **Why one key never gets two cells.** Let two calls append, one to cell a and one to cell b, and let neither have seen the
 //! other's entry. Write `a1, b1` for the states that the first call saw, `a2, b2` for those of the second. The first took a
@@ -35,7 +36,7 @@
 //! Lock-free: an attempt fails only because another thread's CAS succeeded. Models, with a negative twin for each rule:
 //! loom-tests/tests/{bucket, horizon, overflow, closing, seal}.rs.
 
-use super::entry::{Entry, Flag};
+use super::entry::{Entry, Flag, High};
 use crate::{
     mem::Zeroable,
     sync::{
@@ -44,7 +45,7 @@ use crate::{
         Wide, prefetch, retry, twin,
     },
 };
-use std::{iter, mem::MaybeUninit, ops::Range, slice};
+use std::{array, iter, ops::Range, slice};
 
 /// `BUCKETS` (a power of two) buckets of `CELLS` cells.
 ///
@@ -60,7 +61,7 @@ pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize> {
 pub(crate) enum Decision<R> {
     /// Nothing changes.
     Keep(R),
-    /// The key's next state: above the state and the horizon that were shown, [`Entry::MAX_STATE`] at most.
+    /// The key's next state: above the state and the horizon that were shown, [`High::MAX_STATE`] at most.
     Publish(u64, R),
 }
 
@@ -120,17 +121,24 @@ enum Claim {
 /// The flag of a row that has overflowed into the next wider one, by the row's width.
 const OVERFLOWN: [Flag; 2] = [Flag::Pair, Flag::Group];
 
+/// Where a key was found.
+enum Found {
+    /// At this place, live or gone.
+    At(usize, Entry),
+    Nowhere,
+    /// The cell changed between two looks at it.
+    Moved,
+}
+
 /// One reading of a row. A place in it is the number of a cell, counted over its buckets.
 struct Row<'a, const CELLS: usize> {
     cells: &'a [[AtomicPair; CELLS]],
-    /// In the order in which they were loaded.
-    seen: &'a [[Entry; CELLS]],
+    /// What was loaded first, in order.
+    seen: &'a [[High; CELLS]],
     /// The key's own bucket.
     home: usize,
     /// No row is wider.
     widest: bool,
-    /// The horizon, loaded last.
-    gone: u64,
     #[cfg(windlass_loom)]
     truth: &'a super::truth::Truth,
 }
@@ -161,35 +169,30 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
 
     /// Changes `key` as `decide(state, horizon)` says. `decide` may be called several times; the last answer
     /// counts. The state is `None` for a key that is absent or gone. `overflown` has a bit for each bucket that may have overflowed:
-    /// a hint for the sweep, it orders nothing.
+    /// a hint for prefetches and the sweep, it orders nothing.
     #[inline(always)]
-    pub(crate) fn update<R>(
+    pub(crate) fn update<'a, R>(
         &self,
         wide: impl Wide,
         key: u64,
-        overflown: &AtomicU8,
+        overflown: &impl Fn() -> &'a AtomicU8,
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
         let bucket = &self.buckets[Self::bucket_of(key)];
         let early = twin!(HorizonFirst).then(|| ground.horizon());
-        let mut room = MaybeUninit::uninit();
         // Acquire; pairs with the release of the CAS that wrote the entry.
-        let seen = wide.load_all(bucket, &mut room);
-        if !seen.iter().fold(false, |any, e| any | e.flagged()) {
-            // After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon
-            // at least as high as that thread did.
-            let gone = early.unwrap_or_else(|| ground.horizon());
+        let seen = array::from_fn(|i| High(wide.high(&bucket[i])));
+        if seen.iter().fold(0, |all, high: &High| all | high.0) <= High::MAX_STATE {
             let row = Row {
                 cells: slice::from_ref(bucket),
-                seen: slice::from_ref(seen),
+                seen: slice::from_ref(&seen),
                 home: 0,
                 widest: Self::WIDEST == 0,
-                gone,
                 #[cfg(windlass_loom)]
                 truth: &self.truth,
             };
-            if let Step::Done(answer) = row.attempt::<false, R>(wide, key, ground, &decide) {
+            if let Step::Done(answer) = row.attempt::<false, R>(wide, key, ground, early, &decide) {
                 return Ok(answer);
             }
         }
@@ -199,11 +202,11 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     /// The same without haste: for rows that have overflowed or are full, and for whoever lost a race.
     #[cold]
     #[inline(never)]
-    fn update_again<R>(
+    fn update_again<'a, R>(
         &self,
         wide: impl Wide,
         key: u64,
-        overflown: &AtomicU8,
+        overflown: &impl Fn() -> &'a AtomicU8,
         ground: &Ground,
         early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
@@ -215,45 +218,44 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
             let buckets = Self::row(bucket, width);
             let home = bucket - buckets.start;
             let cells = &self.buckets[buckets];
-            let mut room = [const { MaybeUninit::uninit() }; BUCKETS];
-            let seen = load_row(wide, cells, &mut room);
-            if seen[home].iter().any(|e| e.has(Flag::Sealed)) && !twin!(IgnoreSeal) {
+            let mut room = [[High(0); CELLS]; BUCKETS];
+            for (bucket, seen) in cells.iter().zip(&mut room) {
+                *seen = array::from_fn(|i| High(wide.high(&bucket[i])));
+            }
+            let seen = &room[..cells.len()];
+            if seen[home].iter().any(|high| high.has(Flag::Sealed)) && !twin!(IgnoreSeal) {
                 return Err(Stop::Sealed);
             }
-            if width < Self::WIDEST
-                && let Some(i) = seen.as_flattened().iter().position(|e| e.has(OVERFLOWN[width]))
-            {
-                let flag = seen.as_flattened()[i];
-                if flag.has(Flag::Closing) && !twin!(UseWhileClosing) {
-                    wide.cas(&cells.as_flattened()[i], flag, flag.without(Flag::Closing));
-                } else {
-                    width += 1;
-                }
-                continue;
-            }
-            let gone = early.unwrap_or_else(|| ground.horizon());
             let row = Row {
                 cells,
                 seen,
                 home,
                 widest: width == Self::WIDEST,
-                gone,
                 #[cfg(windlass_loom)]
                 truth: &self.truth,
             };
-            match row.attempt::<true, R>(wide, key, ground, decide) {
+            if !row.widest
+                && let Some(i) = seen.as_flattened().iter().position(|high| high.has(OVERFLOWN[width]))
+            {
+                if row.at(i).has(Flag::Closing) && !twin!(UseWhileClosing) {
+                    row.change(wide, i, row.at(i).without(Flag::Closing));
+                } else {
+                    width += 1;
+                }
+                continue;
+            }
+            match row.attempt::<true, R>(wide, key, ground, early, decide) {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
                 Step::NoRoom if row.widest => return Err(Stop::Full),
                 Step::NoRoom if twin!(WiderWithoutFlag) => width += 1,
                 Step::NoRoom => {
                     let least = if twin!(FlagAnyCell) { 0 } else { row.least::<true>(0..row.places()) };
-                    let old = row.at(least);
-                    let new = old.with(OVERFLOWN[width]).without(Flag::Closing);
-                    if wide.cas(row.cell(least), old, new) && width == 0 {
+                    let flagged = row.at(least).with(OVERFLOWN[width]).without(Flag::Closing);
+                    if row.change(wide, least, flagged) && width == 0 {
                         ground.spills.add(1);
-                        // After the flag: see `open`.
-                        overflown.fetch_or(1 << bucket, Relaxed);
+                        // After the flag: see `forget`.
+                        overflown().fetch_or(1 << bucket, Relaxed);
                     }
                 }
             }
@@ -265,8 +267,9 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         for cell in self.cells() {
             loop {
                 let seen = wide.load(cell);
+                let (key, high) = (seen.key(), seen.high());
                 // Release: whoever finds the seal sees what was done before it (the table's successor).
-                if seen.has(Flag::Sealed) || wide.cas(cell, seen, seen.with(Flag::Sealed)) {
+                if high.has(Flag::Sealed) || wide.cas(cell, seen, Entry::new(key, high.with(Flag::Sealed))) {
                     break;
                 }
                 retry();
@@ -288,8 +291,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let mut any = false;
         for bucket in bits(overflown.load(Relaxed)) {
             match self.widest_flag(wide, bucket) {
-                Some((width, cell, flag)) if !self.has_strangers(wide, bucket, width, gone) => {
-                    any |= flag.has(Flag::Closing) || wide.cas(cell, flag, flag.with(Flag::Closing));
+                Some(flag) if !self.has_strangers(wide, bucket, flag.width, gone) => {
+                    any |= flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
                 }
                 Some(_) => {}
                 None => self.forget(wide, bucket, overflown),
@@ -302,22 +305,25 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     /// minded.
     pub(super) fn open(&self, wide: impl Wide, overflown: &AtomicU8, gone: u64) {
         for bucket in bits(overflown.load(Relaxed)) {
-            if let Some((width, cell, flag)) = self.widest_flag(wide, bucket)
-                && flag.has(Flag::Closing)
+            if let Some(flag) = self.widest_flag(wide, bucket)
+                && flag.high().has(Flag::Closing)
                 // A call from before the mark may have put a key out there since.
-                && !self.has_strangers(wide, bucket, width, gone)
-                && wide.cas(cell, flag, flag.without(OVERFLOWN[width]).without(Flag::Closing))
+                && !self.has_strangers(wide, bucket, flag.width, gone)
+                && flag.change(wide, flag.high().without(OVERFLOWN[flag.width]).without(Flag::Closing))
             {
                 self.forget(wide, bucket, overflown);
             }
         }
     }
 
-    /// The flag that makes the row of `bucket` as wide as it is, and where it is.
-    fn widest_flag(&self, wide: impl Wide, bucket: usize) -> Option<(usize, &AtomicPair, Entry)> {
+    /// The flag that makes the row of `bucket` as wide as it is.
+    fn widest_flag(&self, wide: impl Wide, bucket: usize) -> Option<Place<'_>> {
         (0..Self::WIDEST).rev().find_map(|width| {
             let cells = self.buckets[Self::row(bucket, width)].as_flattened();
-            cells.iter().map(|cell| (width, cell, wide.load(cell))).find(|(.., e)| e.has(OVERFLOWN[width]))
+            let cell = cells.iter().find(|cell| High(wide.high(cell)).has(OVERFLOWN[width]))?;
+            let entry = wide.load(cell);
+            // (Only a sweep takes flags away, and there is one at a time.)
+            Some(Place { width, cell, entry })
         })
     }
 
@@ -326,7 +332,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let row = Self::row(bucket, width);
         Self::row(bucket, width + 1).filter(|b| !row.contains(b)).any(|b| {
             self.buckets[b].iter().map(|cell| wide.load(cell)).any(|e| {
-                row.contains(&Self::bucket_of(e.key())) && e.state() > gone
+                e.state() > gone && row.contains(&Self::bucket_of(e.key()))
             })
         })
     }
@@ -353,34 +359,37 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         self.cells().map(move |cell| wide.load(cell).state())
     }
 
-    /// Asks for the other bucket of the pair as well, if the key's bucket has overflowed.
+    /// Asks for the cells of a key that will be updated soon.
     #[inline(always)]
-    pub(crate) fn prefetch_pair(&self, wide: impl Wide, key: u64) {
-        let bucket = Self::bucket_of(key);
-        if self.buckets[bucket].iter().fold(false, |any, cell| any | wide.load(cell).flagged()) {
-            prefetch(&raw const self.buckets[bucket ^ (BUCKETS > 1) as usize]);
-        }
+    pub(crate) fn prefetch(group: *const Self, key: u64) {
+        prefetch(group.cast::<[AtomicPair; CELLS]>().wrapping_add(Self::bucket_of(key)));
     }
 
-    /// Where the key's bucket in a group at `group` would lie.
+    /// And for the rest of a row that has overflowed, as far as that is likely to be looked at.
     #[inline(always)]
-    pub(crate) fn bucket_address(group: *const Self, key: u64) -> *const impl Sized {
-        group.cast::<[AtomicPair; CELLS]>().wrapping_add(Self::bucket_of(key))
+    pub(crate) fn prefetch_pair(&self, key: u64, overflown: &AtomicU8) {
+        let bucket = Self::bucket_of(key);
+        if overflown.load(Relaxed) & 1 << bucket != 0 {
+            prefetch(&raw const self.buckets[(bucket ^ 1) % BUCKETS]);
+        }
     }
 }
 
-fn load_row<'a, const CELLS: usize>(
-    wide: impl Wide,
-    cells: &[[AtomicPair; CELLS]],
-    room: &'a mut [MaybeUninit<[Entry; CELLS]>],
-) -> &'a [[Entry; CELLS]] {
-    for (bucket, room) in cells.iter().zip(&mut *room) {
-        wide.load_all(bucket, room);
+/// A flag, and where it is.
+struct Place<'a> {
+    /// Of the row that has overflowed.
+    width: usize,
+    cell: &'a AtomicPair,
+    entry: Entry,
+}
+
+impl Place<'_> {
+    fn high(&self) -> High {
+        self.entry.high()
     }
-    // SAFETY: there is room for the whole group, and that of as many buckets as there are in `cells` was written.
-    #[allow(unsafe_code)]
-    unsafe {
-        slice::from_raw_parts(room.as_ptr().cast(), cells.len().min(room.len()))
+
+    fn change(&self, wide: impl Wide, high: High) -> bool {
+        wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
     }
 }
 
@@ -394,42 +403,51 @@ fn bits(mut bits: u8) -> impl Iterator<Item = usize> {
 }
 
 impl<const CELLS: usize> Row<'_, CELLS> {
-    /// Steps 2 and 3, once. Without `WIDER` the row is the key's own bucket, and no cell of it has a flag.
+    /// What remains of step 1, and steps 2 and 3, once. Without `WIDER` the row is the key's own bucket, and no cell of it has a
+    /// flag.
     #[inline(always)]
     fn attempt<const WIDER: bool, R>(
         &self,
         wide: impl Wide,
         key: u64,
         ground: &Ground,
+        early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
-        let gone = self.gone;
-        let own = self.find::<WIDER>(key);
-        let state = own.map(|i| self.at(i).state()).filter(|&state| state > gone);
+        let own = match self.find::<WIDER>(wide, key) {
+            Found::At(i, entry) => Some((i, entry)),
+            Found::Nowhere => None,
+            Found::Moved => return Step::Again,
+        };
+        // After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon at
+        // least as high as that thread did.
+        let gone = early.unwrap_or_else(|| ground.horizon());
+        let state = own.map(|(_, entry)| entry.state()).filter(|&state| state > gone);
         let (next, answer) = match decide(state, gone) {
             Decision::Publish(next, answer) => (next, answer),
             Decision::Keep(answer) => {
                 // "Gone" counts only if the cell is as it was: the horizon may have passed the state seen, not a later one.
                 let passed = own.filter(|_| state.is_none());
-                if passed.is_some_and(|i| wide.load(self.cell(i)) != self.at(i) && !twin!(GoneAtFirstSight)) {
+                if passed.is_some_and(|(i, e)| wide.load(self.cell(i)) != e && !twin!(GoneAtFirstSight)) {
                     return Step::Again;
                 }
                 return Step::Done(answer);
             }
         };
-        let target = match own {
-            Some(i) if state.is_some() || !twin!(ForgetCell) => i,
-            _ => match self.claim::<WIDER>(wide, ground) {
-                Claim::Cell(i) => i,
+        let (target, old) = match own {
+            Some(found) if state.is_some() || !twin!(ForgetCell) => found,
+            _ => match self.claim::<WIDER>(wide, ground, gone) {
+                // The key of then or a later one: with a later one the CAS fails.
+                Claim::Cell(i) => (i, Entry::new(wide.low(self.cell(i)), self.at(i))),
                 Claim::Again => return Step::Again,
                 Claim::NoRoom => return Step::NoRoom,
             },
         };
-        let old = self.at(target);
-        if WIDER && old.has(Flag::Sealed) && !twin!(IgnoreSeal) {
+        // A flag that has come since the row was read is for another attempt; here a cell keeps those that it has.
+        if old.high().has(Flag::Sealed) && !twin!(IgnoreSeal) {
             return Step::Again;
         }
-        if !wide.cas(self.cell(target), old, Entry::new(key, next).flagged_as(old)) {
+        if !wide.cas(self.cell(target), old, Entry::new(key, old.high().raised(next))) {
             return Step::Again;
         }
         if own.is_none() && old.state() > gone {
@@ -443,18 +461,23 @@ impl<const CELLS: usize> Row<'_, CELLS> {
 
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
     #[inline(always)]
-    fn claim<const WIDER: bool>(&self, wide: impl Wide, ground: &Ground) -> Claim {
+    fn claim<const WIDER: bool>(&self, wide: impl Wide, ground: &Ground, gone: u64) -> Claim {
+        if twin!(AnyGoneCell)
+            && let Some(i) = (0..self.places()).find(|&i| self.at(i).state() <= gone)
+        {
+            return Claim::Cell(i);
+        }
         if twin!(MarkGoesFirst)
-            && let Some(i) = self.seen.as_flattened().iter().position(|e| e.state() % 2 == 1)
+            && let Some(i) = (0..self.places()).find(|&i| self.at(i).state() % 2 == 1)
         {
             return Claim::Cell(i);
         }
         let home = self.least::<WIDER>(self.own());
         let least = if WIDER { self.least::<true>(0..self.places()) } else { home };
-        if self.at(home).state() <= self.gone {
+        if self.at(home).state() <= gone {
             if WIDER && least != home && !twin!(HomeFirst) {
-                let old = self.at(least);
-                if old.has(Flag::Sealed) || !wide.cas(self.cell(least), old, old.raised(self.gone)) {
+                let high = self.at(least);
+                if high.has(Flag::Sealed) || !self.change(wide, least, high.raised(gone)) {
                     return Claim::Again;
                 }
             }
@@ -462,64 +485,72 @@ impl<const CELLS: usize> Row<'_, CELLS> {
         }
         let state = self.at(least).state();
         // Nothing is evicted before the whole group is in use.
-        if state <= self.gone || (self.widest && self.evictable(state, ground)) {
+        if state <= gone || (self.widest && evictable(state, gone, ground)) {
             Claim::Cell(least)
         } else {
             Claim::NoRoom
         }
     }
 
-    /// The one cell of `key`, live or gone.
+    /// The cell of `key`. In its bucket, else in its pair, else in the group: what is further out may be a remnant.
     #[inline(always)]
-    fn find<const WIDER: bool>(&self, key: u64) -> Option<usize> {
-        if WIDER {
-            return self.find_further(key);
+    fn find<const WIDER: bool>(&self, wide: impl Wide, key: u64) -> Found {
+        if !WIDER {
+            return self.find_in(wide, key, 0..CELLS);
         }
-        match self.seen[0].iter().position(|e| e.key() == key) {
-            // An empty cell: that has the fingerprint 0 as well.
-            Some(i) if self.seen[0][i].state() == 0 => self.find_further(key),
-            found => found,
-        }
-    }
-
-    /// In the key's bucket, else in its pair, else in the group: what is further out may be a remnant.
-    fn find_further(&self, key: u64) -> Option<usize> {
-        let own = self.own();
         let pair = self.home & !1;
         let pair = pair * CELLS..self.places().min((pair + 2) * CELLS);
-        let all = 0..self.places();
-        let rows = if twin!(OuterFirst) { [all, pair, own] } else { [own, pair, all] };
-        rows.into_iter().find_map(|row| {
-            let is_key = |e: &Entry| e.key() == key && e.state() != 0;
-            let start = row.start;
-            self.seen.as_flattened()[row].iter().position(is_key).map(|i| start + i)
-        })
+        let rows = [self.own(), pair, 0..self.places()];
+        for i in 0..3 {
+            let row = rows[if twin!(OuterFirst) { 2 - i } else { i }].clone();
+            match self.find_in(wide, key, row) {
+                Found::Nowhere => {}
+                found => return found,
+            }
+        }
+        Found::Nowhere
+    }
+
+    #[inline(always)]
+    fn find_in(&self, wide: impl Wide, key: u64, places: Range<usize>) -> Found {
+        for i in places {
+            if wide.low(self.cell(i)) == key {
+                let entry = wide.load(self.cell(i));
+                if entry.key() != key {
+                    return Found::Moved;
+                }
+                // An empty cell has the fingerprint 0 as well.
+                if entry.state() != 0 {
+                    return Found::At(i, entry);
+                }
+            }
+        }
+        Found::Nowhere
     }
 
     /// The place of the least state, the first of equals.
     #[inline(always)]
     fn least<const WIDER: bool>(&self, places: Range<usize>) -> usize {
-        if twin!(AnyGoneCell) {
-            return places.clone().find(|&i| self.at(i).state() <= self.gone).unwrap_or(places.start);
-        }
-        if WIDER {
+        if WIDER || CELLS > 8 {
             return places.clone().min_by_key(|&i| self.at(i).state()).unwrap_or(places.start);
         }
-        // By halves, the lower one on the left: comparisons need not wait for each other, and of equals the first stays.
-        let state = |i: usize| self.seen[0][i].high;
-        let first = |a: usize, b: usize| if state(b) < state(a) { b } else { a };
-        match CELLS {
-            8 => first(first(first(0, 1), first(2, 3)), first(first(4, 5), first(6, 7))),
-            _ => (1..CELLS).fold(0, first),
+        // In pairs: comparisons need not wait for each other. With its place below it a state of 60 bits is unique.
+        let mut states: [u64; CELLS] = array::from_fn(|i| self.seen[0][i].0 << 3 | i as u64);
+        let mut n = CELLS;
+        while n > 1 {
+            let half = n.div_ceil(2);
+            for i in 0..n / 2 {
+                states[i] = states[i].min(states[i + half]);
+            }
+            n = half;
         }
+        (states[0] & 7) as usize
     }
 
-    /// At a full group: whether the least state may be given up early.
-    #[cold]
-    fn evictable(&self, state: u64, ground: &Ground) -> bool {
-        let within =
-            ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
-        state < self.gone.saturating_add(within)
+    /// Gives a cell that is as it was seen another state or other flags.
+    fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
+        let key = wide.low(self.cell(i));
+        wide.cas(self.cell(i), Entry::new(key, self.at(i)), Entry::new(key, high))
     }
 
     fn own(&self) -> Range<usize> {
@@ -532,7 +563,7 @@ impl<const CELLS: usize> Row<'_, CELLS> {
     }
 
     #[inline(always)]
-    fn at(&self, i: usize) -> Entry {
+    fn at(&self, i: usize) -> High {
         self.seen.as_flattened()[i]
     }
 
@@ -542,13 +573,20 @@ impl<const CELLS: usize> Row<'_, CELLS> {
     }
 }
 
+/// At a full group: whether the least state may be given up early.
+#[cold]
+fn evictable(state: u64, gone: u64, ground: &Ground) -> bool {
+    let within = ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
+    state < gone.saturating_add(within)
+}
+
 // SAFETY: nothing but `AtomicPair`s, of which 0 is a value and which need no drop (outside of models).
 #[allow(unsafe_code)]
 unsafe impl<const BUCKETS: usize, const CELLS: usize> Zeroable for Group<BUCKETS, CELLS> {
     #[cfg(windlass_loom)]
     fn zero() -> Self {
         Group {
-            buckets: std::array::from_fn(|_| std::array::from_fn(|_| AtomicPair::new(Entry::EMPTY))),
+            buckets: array::from_fn(|_| array::from_fn(|_| AtomicPair::new(Entry::EMPTY))),
             truth: super::truth::Truth::default(),
         }
     }

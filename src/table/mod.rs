@@ -16,7 +16,7 @@ pub(crate) mod truth;
 use crate::{
     error::ConfigError,
     hash::KeyHash,
-    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
+    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, retry, with_wide},
 };
 pub(crate) use geometry::Geometry;
 use geometry::{Group, Table};
@@ -73,7 +73,7 @@ impl KeyTable {
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
         let group = self.hint.load(Relaxed).wrapping_add(self.geometry.group(hash));
-        prefetch(Group::bucket_address(group, hash.lo));
+        Group::prefetch(group, hash.lo);
     }
 
     /// The present table, for some calls: keep it for a batch at most.
@@ -139,10 +139,12 @@ pub(crate) struct Pinned<'a, W> {
 }
 
 impl<W: Wide> Pinned<'_, W> {
-    /// For a key whose bucket has arrived: asks for the rest of what its update will look at.
+    /// Asks for all that a later update of the key is likely to look at.
     #[inline(always)]
-    pub(crate) fn prefetch_rest(&self, hash: KeyHash) {
-        self.pin.get().groups[self.keys.geometry.group(hash)].prefetch_pair(self.wide, hash.lo);
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
+        Group::prefetch(&raw const table.groups[group], hash.lo);
+        table.groups[group].prefetch_pair(hash.lo, &table.overflown[group]);
     }
 
     /// See [`Group::update`].
@@ -154,8 +156,8 @@ impl<W: Wide> Pinned<'_, W> {
     ) -> Result<R, Full> {
         loop {
             let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
-            let overflown = &table.overflown[group];
-            match table.groups[group].update(self.wide, hash.lo, overflown, &self.keys.ground, &decide) {
+            let overflown = || &table.overflown[group];
+            match table.groups[group].update(self.wide, hash.lo, &overflown, &self.keys.ground, &decide) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Full) => return Err(Full),
                 Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one
