@@ -36,7 +36,11 @@
 //! Lock-free: an attempt fails only because another thread's CAS succeeded. Models, with a negative twin for each rule:
 //! loom-tests/tests/{bucket, horizon, overflow, closing, seal}.rs.
 
-use super::entry::{Entry, Flag, High};
+use super::{
+    call::{Call, Found, Step},
+    entry::{Entry, Flag, High},
+    row::Row,
+};
 use crate::{
     mem::Zeroable,
     sync::{
@@ -45,14 +49,14 @@ use crate::{
         Wide, prefetch, retry, twin,
     },
 };
-use std::{array, iter, ops::Range, slice};
+use std::{array, ops::Range};
 
 /// `BUCKETS` (a power of two) buckets of `CELLS` cells.
 ///
 /// A bucket of 8 cells is 128 bytes: two cache lines that prefetchers fetch together.
 #[repr(C, align(128))]
 pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize> {
-    buckets: [[AtomicPair; CELLS]; BUCKETS],
+    pub(super) buckets: [[AtomicPair; CELLS]; BUCKETS],
     #[cfg(windlass_loom)]
     pub(crate) truth: super::truth::Truth,
 }
@@ -105,48 +109,13 @@ impl Ground {
     }
 }
 
-enum Step<R> {
-    Done(R),
-    Again,
-    NoRoom,
-}
-
-/// A cell for a new key.
-enum Claim {
-    Cell(usize),
-    Again,
-    NoRoom,
-}
-
 /// The flag of a row that has overflowed into the next wider one, by the row's width.
-const OVERFLOWN: [Flag; 2] = [Flag::Pair, Flag::Group];
-
-/// Where a key was found.
-enum Found {
-    /// At this place, live or gone.
-    At(usize, Entry),
-    Nowhere,
-    /// The cell changed between two looks at it.
-    Moved,
-}
-
-/// One reading of a row. A place in it is the number of a cell, counted over its buckets.
-struct Row<'a, const CELLS: usize> {
-    cells: &'a [[AtomicPair; CELLS]],
-    /// What was loaded first, in order.
-    seen: &'a [[High; CELLS]],
-    /// The key's own bucket.
-    home: usize,
-    /// No row is wider.
-    widest: bool,
-    #[cfg(windlass_loom)]
-    truth: &'a super::truth::Truth,
-}
+pub(super) const OVERFLOWN: [Flag; 2] = [Flag::Pair, Flag::Group];
 
 impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     pub(crate) const BUCKETS: usize = BUCKETS;
 
-    const WIDEST: usize = match BUCKETS {
+    pub(super) const WIDEST: usize = match BUCKETS {
         1 => 0,
         2 => 1,
         _ => 2,
@@ -161,7 +130,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     }
 
     /// The buckets of a row.
-    fn row(bucket: usize, width: usize) -> Range<usize> {
+    pub(super) fn row(bucket: usize, width: usize) -> Range<usize> {
         let buckets = [1, 2, BUCKETS][width];
         let first = bucket & !(buckets - 1);
         first..first + buckets
@@ -179,24 +148,49 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        let bucket = &self.buckets[Self::bucket_of(key)];
-        let early = twin!(HorizonFirst).then(|| ground.horizon());
+        let call = Call::new(wide, key, ground, self);
+        let cells = &self.buckets[Self::bucket_of(key)];
         // Acquire; pairs with the release of the CAS that wrote the entry.
-        let seen = array::from_fn(|i| High(wide.high(&bucket[i])));
-        if seen.iter().fold(0, |all, high: &High| all | high.0) <= High::MAX_STATE {
-            let row = Row {
-                cells: slice::from_ref(bucket),
-                seen: slice::from_ref(&seen),
-                home: 0,
-                widest: Self::WIDEST == 0,
-                #[cfg(windlass_loom)]
-                truth: &self.truth,
+        let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
+        if seen.iter().fold(0, |all, high| all | high) <= High::MAX_STATE {
+            let step = match call.find(cells) {
+                Found::At(cell, entry) => call.revise(cell, entry, &decide),
+                Found::Nowhere => Self::append(&call, cells, seen, &decide),
+                Found::Moved => Step::Again,
             };
-            if let Step::Done(answer) = row.attempt::<false, R>(wide, key, ground, early, &decide) {
+            if let Step::Done(answer) = step {
                 return Ok(answer);
             }
         }
-        self.update_again(wide, key, overflown, ground, early, &decide)
+        self.update_again(&call, overflown, &decide)
+    }
+
+    /// A new key in a bucket without flags.
+    #[inline(always)]
+    fn append<R>(
+        call: &Call<'_, impl Wide>,
+        cells: &[AtomicPair; CELLS],
+        states: [u64; CELLS],
+        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Step<R> {
+        let gone = call.horizon();
+        let (next, answer) = match decide(None, gone) {
+            Decision::Publish(next, answer) => (next, answer),
+            Decision::Keep(answer) => return Step::Done(answer),
+        };
+        let (i, state) = if twin!(AnyGoneCell) {
+            states.into_iter().enumerate().find(|&(_, state)| state <= gone).unwrap_or((0, u64::MAX))
+        } else if twin!(MarkGoesFirst) && states.iter().any(|state| state % 2 == 1) {
+            states.into_iter().enumerate().find(|&(_, state)| state % 2 == 1).unwrap_or_default()
+        } else {
+            least(states)
+        };
+        if state > gone && !twin!(MarkGoesFirst) {
+            return Step::NoRoom;
+        }
+        // The key of then or a later one: with a later one the CAS fails.
+        let old = Entry::new(call.wide.low(&cells[i]), High(state));
+        if call.publish(&cells[i], old, next, None, gone) { Step::Done(answer) } else { Step::Again }
     }
 
     /// The same without haste: for rows that have overflowed or are full, and for whoever lost a race.
@@ -204,56 +198,41 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     #[inline(never)]
     fn update_again<'a, R>(
         &self,
-        wide: impl Wide,
-        key: u64,
+        call: &Call<'_, impl Wide>,
         overflown: &impl Fn() -> &'a AtomicU8,
-        ground: &Ground,
-        early: Option<u64>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        let bucket = Self::bucket_of(key);
+        let bucket = Self::bucket_of(call.key);
         // Every narrower row was flagged when it was last read, and not closing. Its flag stays as long as this call does.
         let mut width = 0;
         loop {
             let buckets = Self::row(bucket, width);
             let home = bucket - buckets.start;
-            let cells = &self.buckets[buckets];
             let mut room = [[High(0); CELLS]; BUCKETS];
-            for (bucket, seen) in cells.iter().zip(&mut room) {
-                *seen = array::from_fn(|i| High(wide.high(&bucket[i])));
-            }
-            let seen = &room[..cells.len()];
-            if seen[home].iter().any(|high| high.has(Flag::Sealed)) && !twin!(IgnoreSeal) {
+            let row = Row::read(call.wide, &self.buckets[buckets], home, width == Self::WIDEST, &mut room);
+            if row.is_sealed() && !twin!(IgnoreSeal) {
                 return Err(Stop::Sealed);
             }
-            let row = Row {
-                cells,
-                seen,
-                home,
-                widest: width == Self::WIDEST,
-                #[cfg(windlass_loom)]
-                truth: &self.truth,
-            };
             if !row.widest
-                && let Some(i) = seen.as_flattened().iter().position(|high| high.has(OVERFLOWN[width]))
+                && let Some(i) = row.position(OVERFLOWN[width])
             {
                 if row.at(i).has(Flag::Closing) && !twin!(UseWhileClosing) {
-                    row.change(wide, i, row.at(i).without(Flag::Closing));
+                    row.change(call.wide, i, row.at(i).without(Flag::Closing));
                 } else {
                     width += 1;
                 }
                 continue;
             }
-            match row.attempt::<true, R>(wide, key, ground, early, decide) {
+            match row.attempt(call, decide) {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
                 Step::NoRoom if row.widest => return Err(Stop::Full),
                 Step::NoRoom if twin!(WiderWithoutFlag) => width += 1,
                 Step::NoRoom => {
-                    let least = if twin!(FlagAnyCell) { 0 } else { row.least::<true>(0..row.places()) };
+                    let least = if twin!(FlagAnyCell) { 0 } else { row.least() };
                     let flagged = row.at(least).with(OVERFLOWN[width]).without(Flag::Closing);
-                    if row.change(wide, least, flagged) && width == 0 {
-                        ground.spills.add(1);
+                    if row.change(call.wide, least, flagged) && width == 0 {
+                        call.ground.spills.add(1);
                         // After the flag: see `forget`.
                         overflown().fetch_or(1 << bucket, Relaxed);
                     }
@@ -274,74 +253,6 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 }
                 retry();
             }
-        }
-    }
-
-    /// Asks for what `close` and `open` will look at, mostly.
-    pub(super) fn prefetch_overflown(&self, overflown: &AtomicU8) {
-        for bucket in bits(overflown.load(Relaxed)) {
-            for bucket in Self::row(bucket, Self::WIDEST.min(1)) {
-                prefetch(&raw const self.buckets[bucket]);
-            }
-        }
-    }
-
-    /// First half of making rows narrow again: marks the flags of those that have nothing live further out. Whether there are any.
-    pub(super) fn close(&self, wide: impl Wide, overflown: &AtomicU8, gone: u64) -> bool {
-        let mut any = false;
-        for bucket in bits(overflown.load(Relaxed)) {
-            match self.widest_flag(wide, bucket) {
-                Some(flag) if !self.has_strangers(wide, bucket, flag.width, gone) => {
-                    any |= flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
-                }
-                Some(_) => {}
-                None => self.forget(wide, bucket, overflown),
-            }
-        }
-        any
-    }
-
-    /// Second half, when every call has ended that began before the first: takes the flags away whose mark nobody has
-    /// minded.
-    pub(super) fn open(&self, wide: impl Wide, overflown: &AtomicU8, gone: u64) {
-        for bucket in bits(overflown.load(Relaxed)) {
-            if let Some(flag) = self.widest_flag(wide, bucket)
-                && flag.high().has(Flag::Closing)
-                // A call from before the mark may have put a key out there since.
-                && !self.has_strangers(wide, bucket, flag.width, gone)
-                && flag.change(wide, flag.high().without(OVERFLOWN[flag.width]).without(Flag::Closing))
-            {
-                self.forget(wide, bucket, overflown);
-            }
-        }
-    }
-
-    /// The flag that makes the row of `bucket` as wide as it is.
-    fn widest_flag(&self, wide: impl Wide, bucket: usize) -> Option<Place<'_>> {
-        (0..Self::WIDEST).rev().find_map(|width| {
-            let cells = self.buckets[Self::row(bucket, width)].as_flattened();
-            let cell = cells.iter().find(|cell| High(wide.high(cell)).has(OVERFLOWN[width]))?;
-            let entry = wide.load(cell);
-            // (Only a sweep takes flags away, and there is one at a time.)
-            Some(Place { width, cell, entry })
-        })
-    }
-
-    /// Whether a key of this row lives in the next wider one.
-    fn has_strangers(&self, wide: impl Wide, bucket: usize, width: usize, gone: u64) -> bool {
-        let row = Self::row(bucket, width);
-        Self::row(bucket, width + 1).filter(|b| !row.contains(b)).any(|b| {
-            self.buckets[b].iter().map(|cell| wide.load(cell)).any(|e| {
-                e.state() > gone && row.contains(&Self::bucket_of(e.key()))
-            })
-        })
-    }
-
-    /// Takes away the hint, unless there is a flag. The hint first: who flags the bucket anew sets it after that.
-    fn forget(&self, wide: impl Wide, bucket: usize, overflown: &AtomicU8) {
-        overflown.fetch_and(!(1 << bucket), Relaxed);
-        if self.widest_flag(wide, bucket).is_some() {
-            overflown.fetch_or(1 << bucket, Relaxed);
         }
     }
 
@@ -375,209 +286,22 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     }
 }
 
-/// A flag, and where it is.
-struct Place<'a> {
-    /// Of the row that has overflowed.
-    width: usize,
-    cell: &'a AtomicPair,
-    entry: Entry,
-}
-
-impl Place<'_> {
-    fn high(&self) -> High {
-        self.entry.high()
-    }
-
-    fn change(&self, wide: impl Wide, high: High) -> bool {
-        wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
-    }
-}
-
-/// The places of the ones.
-fn bits(mut bits: u8) -> impl Iterator<Item = usize> {
-    iter::from_fn(move || {
-        let bit = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (bit < 8).then_some(bit)
-    })
-}
-
-impl<const CELLS: usize> Row<'_, CELLS> {
-    /// What remains of step 1, and steps 2 and 3, once. Without `WIDER` the row is the key's own bucket, and no cell of it has a
-    /// flag.
-    #[inline(always)]
-    fn attempt<const WIDER: bool, R>(
-        &self,
-        wide: impl Wide,
-        key: u64,
-        ground: &Ground,
-        early: Option<u64>,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
-    ) -> Step<R> {
-        let own = match self.find::<WIDER>(wide, key) {
-            Found::At(i, entry) => Some((i, entry)),
-            Found::Nowhere => None,
-            Found::Moved => return Step::Again,
-        };
-        // After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon at
-        // least as high as that thread did.
-        let gone = early.unwrap_or_else(|| ground.horizon());
-        let state = own.map(|(_, entry)| entry.state()).filter(|&state| state > gone);
-        let (next, answer) = match decide(state, gone) {
-            Decision::Publish(next, answer) => (next, answer),
-            Decision::Keep(answer) => {
-                // "Gone" counts only if the cell is as it was: the horizon may have passed the state seen, not a later one.
-                let passed = own.filter(|_| state.is_none());
-                if passed.is_some_and(|(i, e)| wide.load(self.cell(i)) != e && !twin!(GoneAtFirstSight)) {
-                    return Step::Again;
-                }
-                return Step::Done(answer);
-            }
-        };
-        let (target, old) = match own {
-            Some(found) if state.is_some() || !twin!(ForgetCell) => found,
-            _ => match self.claim::<WIDER>(wide, ground, gone) {
-                // The key of then or a later one: with a later one the CAS fails.
-                Claim::Cell(i) => (i, Entry::new(wide.low(self.cell(i)), self.at(i))),
-                Claim::Again => return Step::Again,
-                Claim::NoRoom => return Step::NoRoom,
-            },
-        };
-        // A flag that has come since the row was read is for another attempt; here a cell keeps those that it has.
-        if old.high().has(Flag::Sealed) && !twin!(IgnoreSeal) {
-            return Step::Again;
+/// The place of the least state, the first of equals, and the state.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation)] // three bits
+fn least<const CELLS: usize>(states: [u64; CELLS]) -> (usize, u64) {
+    const { assert!(CELLS <= 8) };
+    // With its place below it a state, which has 60 bits, is like no other. By halves: comparisons need not wait for each other.
+    let mut ranks: [u64; CELLS] = array::from_fn(|i| states[i] << 3 | i as u64);
+    let mut n = CELLS;
+    while n > 1 {
+        let half = n.div_ceil(2);
+        for i in 0..n / 2 {
+            ranks[i] = ranks[i].min(ranks[i + half]);
         }
-        if !wide.cas(self.cell(target), old, Entry::new(key, old.high().raised(next))) {
-            return Step::Again;
-        }
-        if own.is_none() && old.state() > gone {
-            ground.evicted.add(1);
-        }
-        // Linearized. In models: no atomic operation stands between the CAS and this check.
-        #[cfg(windlass_loom)]
-        self.truth.published(key, state, old.state(), next, gone, ground.evict_within);
-        Step::Done(answer)
+        n = half;
     }
-
-    /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
-    #[inline(always)]
-    fn claim<const WIDER: bool>(&self, wide: impl Wide, ground: &Ground, gone: u64) -> Claim {
-        if twin!(AnyGoneCell)
-            && let Some(i) = (0..self.places()).find(|&i| self.at(i).state() <= gone)
-        {
-            return Claim::Cell(i);
-        }
-        if twin!(MarkGoesFirst)
-            && let Some(i) = (0..self.places()).find(|&i| self.at(i).state() % 2 == 1)
-        {
-            return Claim::Cell(i);
-        }
-        let home = self.least::<WIDER>(self.own());
-        let least = if WIDER { self.least::<true>(0..self.places()) } else { home };
-        if self.at(home).state() <= gone {
-            if WIDER && least != home && !twin!(HomeFirst) {
-                let high = self.at(least);
-                if high.has(Flag::Sealed) || !self.change(wide, least, high.raised(gone)) {
-                    return Claim::Again;
-                }
-            }
-            return Claim::Cell(home);
-        }
-        let state = self.at(least).state();
-        // Nothing is evicted before the whole group is in use.
-        if state <= gone || (self.widest && evictable(state, gone, ground)) {
-            Claim::Cell(least)
-        } else {
-            Claim::NoRoom
-        }
-    }
-
-    /// The cell of `key`. In its bucket, else in its pair, else in the group: what is further out may be a remnant.
-    #[inline(always)]
-    fn find<const WIDER: bool>(&self, wide: impl Wide, key: u64) -> Found {
-        if !WIDER {
-            return self.find_in(wide, key, 0..CELLS);
-        }
-        let pair = self.home & !1;
-        let pair = pair * CELLS..self.places().min((pair + 2) * CELLS);
-        let rows = [self.own(), pair, 0..self.places()];
-        for i in 0..3 {
-            let row = rows[if twin!(OuterFirst) { 2 - i } else { i }].clone();
-            match self.find_in(wide, key, row) {
-                Found::Nowhere => {}
-                found => return found,
-            }
-        }
-        Found::Nowhere
-    }
-
-    #[inline(always)]
-    fn find_in(&self, wide: impl Wide, key: u64, places: Range<usize>) -> Found {
-        for i in places {
-            if wide.low(self.cell(i)) == key {
-                let entry = wide.load(self.cell(i));
-                if entry.key() != key {
-                    return Found::Moved;
-                }
-                // An empty cell has the fingerprint 0 as well.
-                if entry.state() != 0 {
-                    return Found::At(i, entry);
-                }
-            }
-        }
-        Found::Nowhere
-    }
-
-    /// The place of the least state, the first of equals.
-    #[inline(always)]
-    fn least<const WIDER: bool>(&self, places: Range<usize>) -> usize {
-        if WIDER || CELLS > 8 {
-            return places.clone().min_by_key(|&i| self.at(i).state()).unwrap_or(places.start);
-        }
-        // In pairs: comparisons need not wait for each other. With its place below it a state of 60 bits is unique.
-        let mut states: [u64; CELLS] = array::from_fn(|i| self.seen[0][i].0 << 3 | i as u64);
-        let mut n = CELLS;
-        while n > 1 {
-            let half = n.div_ceil(2);
-            for i in 0..n / 2 {
-                states[i] = states[i].min(states[i + half]);
-            }
-            n = half;
-        }
-        (states[0] & 7) as usize
-    }
-
-    /// Gives a cell that is as it was seen another state or other flags.
-    fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
-        let key = wide.low(self.cell(i));
-        wide.cas(self.cell(i), Entry::new(key, self.at(i)), Entry::new(key, high))
-    }
-
-    fn own(&self) -> Range<usize> {
-        self.home * CELLS..(self.home + 1) * CELLS
-    }
-
-    #[inline(always)]
-    fn places(&self) -> usize {
-        self.seen.len() * CELLS
-    }
-
-    #[inline(always)]
-    fn at(&self, i: usize) -> High {
-        self.seen.as_flattened()[i]
-    }
-
-    #[inline(always)]
-    fn cell(&self, i: usize) -> &AtomicPair {
-        &self.cells.as_flattened()[i]
-    }
-}
-
-/// At a full group: whether the least state may be given up early.
-#[cold]
-fn evictable(state: u64, gone: u64, ground: &Ground) -> bool {
-    let within = ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
-    state < gone.saturating_add(within)
+    ((ranks[0] & 7) as usize, ranks[0] >> 3)
 }
 
 // SAFETY: nothing but `AtomicPair`s, of which 0 is a value and which need no drop (outside of models).

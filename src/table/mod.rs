@@ -4,11 +4,14 @@
 //! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
 //! horizon, counts.
 
+mod call;
+mod closing;
 mod entry;
 mod geometry;
 mod group;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
+mod row;
 mod sweep;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;
