@@ -208,8 +208,16 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         loop {
             let buckets = Self::row(bucket, width);
             let home = bucket - buckets.start;
-            let mut room = [[High(0); CELLS]; BUCKETS];
-            let row = Row::read(call.wide, &self.buckets[buckets], home, width == Self::WIDEST, &mut room);
+            // (Not one room for all: zeroing it takes time.)
+            let (mut room_for_pair, mut room_for_group);
+            let room: &mut [_] = if width < 2 {
+                room_for_pair = [[High(0); CELLS]; 2];
+                &mut room_for_pair
+            } else {
+                room_for_group = [[High(0); CELLS]; BUCKETS];
+                &mut room_for_group
+            };
+            let row = Row::read(call.wide, &self.buckets[buckets], home, width == Self::WIDEST, room);
             if row.is_sealed() && !twin!(IgnoreSeal) {
                 return Err(Stop::Sealed);
             }
@@ -289,7 +297,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
 /// The place of the least state, the first of equals, and the state.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // three bits
-fn least<const CELLS: usize>(states: [u64; CELLS]) -> (usize, u64) {
+pub(super) fn least<const CELLS: usize>(states: [u64; CELLS]) -> (usize, u64) {
     const { assert!(CELLS <= 8) };
     // With its place below it a state, which has 60 bits, is like no other. By halves: comparisons need not wait for each other.
     let mut ranks: [u64; CELLS] = array::from_fn(|i| states[i] << 3 | i as u64);

@@ -104,7 +104,7 @@ impl KeyTable {
     /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: one sweep
     /// or more over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
-        self.sweep(self.geometry.groups() / 512 + 1);
+        self.sweep(self.geometry.groups() / 1024 + 1);
     }
 
     fn sweep(&self, budget: usize) {

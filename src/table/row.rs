@@ -3,16 +3,16 @@
 use super::{
     call::{Call, Found, Step},
     entry::{Entry, Flag, High},
-    group::{Decision, Ground},
+    group::{Decision, Ground, least},
 };
 use crate::sync::{AtomicPair, Wide, twin};
-use std::ops::Range;
+use std::array;
 
 /// One reading of a row. A place in it is the number of a cell, counted over its buckets.
 pub(super) struct Row<'a, const CELLS: usize> {
-    cells: &'a [AtomicPair],
+    cells: &'a [[AtomicPair; CELLS]],
     /// What was loaded first, in order.
-    seen: &'a [High],
+    seen: &'a [[High; CELLS]],
     /// The key's own bucket.
     home: usize,
     /// There is no wider one.
@@ -27,6 +27,7 @@ enum Claim {
 }
 
 impl<'a, const CELLS: usize> Row<'a, CELLS> {
+    #[inline(always)]
     pub(super) fn read(
         wide: impl Wide,
         cells: &'a [[AtomicPair; CELLS]],
@@ -34,12 +35,10 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         widest: bool,
         room: &'a mut [[High; CELLS]],
     ) -> Self {
-        let cells = cells.as_flattened();
-        let seen = &mut room.as_flattened_mut()[..cells.len()];
-        for (cell, seen) in cells.iter().zip(&mut *seen) {
-            *seen = High(wide.high(cell));
+        for (cells, seen) in cells.iter().zip(&mut *room) {
+            *seen = array::from_fn(|i| High(wide.high(&cells[i])));
         }
-        Row { cells, seen, home, widest }
+        Row { cells, seen: &room[..cells.len()], home, widest }
     }
 
     /// Steps 1 (what remains of it) to 3, once.
@@ -69,7 +68,7 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         if self.at(i).has(Flag::Sealed) && !twin!(IgnoreSeal) {
             return Step::Again;
         }
-        if !call.publish(&self.cells[i], self.entry(call.wide, i), next, None, gone) {
+        if !call.publish(self.cell(i), self.entry(call.wide, i), next, None, gone) {
             return Step::Again;
         }
         if self.at(i).state() > gone {
@@ -81,11 +80,11 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
     fn claim(&self, call: &Call<'_, impl Wide>, gone: u64) -> Claim {
         if twin!(AnyGoneCell)
-            && let Some(i) = self.seen.iter().position(|high| high.state() <= gone)
+            && let Some(i) = self.seen.as_flattened().iter().position(|high| high.state() <= gone)
         {
             return Claim::Cell(i);
         }
-        let (home, least) = (self.least_of(self.own()), self.least());
+        let (home, least) = (self.least_in(self.home), self.least());
         if self.at(home).state() <= gone {
             if least != home && !twin!(HomeFirst) {
                 let high = self.at(least);
@@ -104,16 +103,12 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         }
     }
 
-    /// In the key's bucket, else in its pair, else in the group: what is further out may be a remnant.
+    /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant.
     fn find(&self, call: &Call<'_, impl Wide>) -> Found<'a> {
-        let pair = self.home & !1;
-        let pair = pair * CELLS..self.cells.len().min((pair + 2) * CELLS);
-        let mut rows = [self.own(), pair, 0..self.cells.len()];
-        if twin!(OuterFirst) {
-            rows.reverse();
-        }
-        for row in rows {
-            match call.find(&self.cells[row]) {
+        // (With i its bits rise: 0 is the bucket, 1 the other of the pair.)
+        for i in 0..self.cells.len() {
+            let bucket = self.home ^ if twin!(OuterFirst) { self.cells.len() - 1 - i } else { i };
+            match call.find(&self.cells[bucket]) {
                 Found::Nowhere => {}
                 found => return found,
             }
@@ -123,41 +118,51 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
 
     /// The place of the least state, the first of equals.
     pub(super) fn least(&self) -> usize {
-        self.least_of(0..self.seen.len())
+        (0..self.seen.len()).map(|bucket| self.least_in(bucket)).reduce(|a, b| self.first(a, b)).unwrap_or(0)
     }
 
-    fn least_of(&self, places: Range<usize>) -> usize {
-        let start = places.start;
-        let states = self.seen[places].iter().enumerate().map(|(i, high)| (high.state(), i));
-        states.min().map_or(start, |(_, i)| start + i)
+    #[inline(always)]
+    fn least_in(&self, bucket: usize) -> usize {
+        let (i, _) = least(self.seen[bucket].map(High::state));
+        bucket * CELLS + i
+    }
+
+    /// Of two places in order, that of the lesser state.
+    fn first(&self, a: usize, b: usize) -> usize {
+        if self.at(b).state() < self.at(a).state() { b } else { a }
     }
 
     pub(super) fn is_sealed(&self) -> bool {
-        self.seen[self.own()].iter().any(|high| high.has(Flag::Sealed))
+        self.seen[self.home].iter().any(|high| high.has(Flag::Sealed))
     }
 
     /// The cell with the flag.
+    #[inline(always)]
     pub(super) fn position(&self, flag: Flag) -> Option<usize> {
-        self.seen.iter().position(|high| high.has(flag))
+        let all = self.seen.as_flattened();
+        let any = High(all.iter().fold(0, |any, high| any | high.0)).has(flag);
+        any.then(|| all.iter().position(|high| high.has(flag)))?
     }
 
     /// Gives a cell that is as it was seen another state or other flags.
     pub(super) fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
         let old = self.entry(wide, i);
-        wide.cas(&self.cells[i], old, Entry::new(old.key(), high))
+        wide.cas(self.cell(i), old, Entry::new(old.key(), high))
     }
 
     /// The state that was seen, and the key of then or a later one: with a later one a CAS fails.
     fn entry(&self, wide: impl Wide, i: usize) -> Entry {
-        Entry::new(wide.low(&self.cells[i]), self.at(i))
+        Entry::new(wide.low(self.cell(i)), self.at(i))
     }
 
-    fn own(&self) -> Range<usize> {
-        self.home * CELLS..(self.home + 1) * CELLS
+    #[inline(always)]
+    fn cell(&self, i: usize) -> &'a AtomicPair {
+        &self.cells.as_flattened()[i]
     }
 
+    #[inline(always)]
     pub(super) fn at(&self, i: usize) -> High {
-        self.seen[i]
+        self.seen.as_flattened()[i]
     }
 }
 
