@@ -13,10 +13,10 @@ use crate::{
 /// Chosen by measurement: docs/geometry.md.
 pub(super) type Group = group::Group<8, 8>;
 
-/// Twice the keys of a group at the table's capacity: 40 bytes a key, 3.2 keys a bucket. More than that meet in a bucket by
+/// So many keys in so many groups at the table's capacity: 40 bytes a key, 3.2 keys a bucket. More than that meet in a bucket by
 /// chance, and then go to its pair, or anywhere in the group; that this does not suffice was not seen in 2e7 simulated admissions
 /// (examples/geometry.rs).
-const KEYS_IN_TWO_GROUPS: usize = 51;
+const LOAD: (usize, usize) = (77, 3);
 
 /// A group and its hint.
 const GROUP_BYTES: u64 = (size_of::<Group>() + size_of::<AtomicU8>()) as u64;
@@ -31,7 +31,7 @@ impl Geometry {
     /// For `keys` keys that are not gone.
     pub(crate) fn for_keys(keys: usize) -> Result<Geometry, ConfigError> {
         let memory = physical_memory().unwrap_or(u64::MAX).min(isize::MAX as u64);
-        let limit = memory / (2 * GROUP_BYTES) * KEYS_IN_TWO_GROUPS as u64;
+        let limit = memory / (LOAD.1 as u64 * GROUP_BYTES) * LOAD.0 as u64;
         if keys == 0 || keys as u64 > limit {
             return Err(ConfigError::new(
                 "capacity",
@@ -39,7 +39,7 @@ impl Geometry {
                 format_args!("1 to {limit} fit into this machine's memory"),
             ));
         }
-        Ok(Geometry { groups: (2 * keys).div_ceil(KEYS_IN_TWO_GROUPS) })
+        Ok(Geometry { groups: (keys * LOAD.1).div_ceil(LOAD.0) })
     }
 
     pub(crate) fn groups(self) -> usize {

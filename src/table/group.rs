@@ -89,7 +89,7 @@ pub(crate) struct Ground {
     /// No caller may publish a state below that bound, so the cell's state rises all the same.
     pub(super) evict_within: Option<u64>,
     /// How often a bucket has overflowed.
-    pub(crate) spills: Counter,
+    pub(crate) overflows: Counter,
     pub(crate) evicted: Counter,
 }
 
@@ -240,7 +240,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                     let least = if twin!(FlagAnyCell) { 0 } else { row.least() };
                     let flagged = row.at(least).with(OVERFLOWN[width]).without(Flag::Closing);
                     if row.change(call.wide, least, flagged) && width == 0 {
-                        call.ground.spills.add(1);
+                        call.ground.overflows.add(1);
                         // After the flag: see `forget`.
                         overflown().fetch_or(1 << bucket, Relaxed);
                     }

@@ -120,8 +120,8 @@ impl KeyTable {
     }
 
     /// How often a bucket has overflowed.
-    pub(crate) fn spills(&self) -> u64 {
-        self.ground.spills.sum()
+    pub(crate) fn overflows(&self) -> u64 {
+        self.ground.overflows.sum()
     }
 
     /// How many buckets look further than at their own cells.
