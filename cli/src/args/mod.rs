@@ -1,5 +1,7 @@
 //! The command line: one struct per command, and the groups of options that commands share.
 
+mod decimals;
+mod generate;
 mod values;
 
 use std::path::PathBuf;
@@ -7,6 +9,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
+pub(crate) use decimals::{Share, Skew};
+pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -24,6 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
+    Gen(GenArgs),
     Demo(DemoArgs),
 }
 
