@@ -262,6 +262,7 @@ fn demo() {
 fn help_is_short_or_long() {
     for (command, first, more) in [
         ("dedup", "Pass each event on once per window", "exactly one window later it is new again"),
+        ("gen", "Write a generated stream", "The same options give the same bytes"),
         ("demo", "See it at work", "Every answer is compared with a plain recount"),
     ] {
         let help = |option| run(&[command, option], "").ok().text().replace('\n', " ");
