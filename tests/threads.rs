@@ -150,8 +150,7 @@ fn one_winner_in_both() {
 /// In all groups that are full.
 const OVERFLOWING: u64 = IDS as u64 / 24;
 
-/// The first bucket of each group is for 20 ids, and its other half for 4: of these, 4 find no room in the pair's 16 cells when 4 are
-/// there before them.
+/// For each group 20 ids of its first bucket and 4 of the second, which makes more than the 16 cells of the pair.
 fn crowded() -> (usize, Vec<KeyHash>) {
     let groups = IDS.div_ceil(24);
     let id = |i: usize| {
@@ -178,13 +177,15 @@ fn one_winner_in_groups_that_overflow() {
     assert!(stats.overflown_buckets >= OVERFLOWING && stats.overflows >= OVERFLOWING, "{stats:?}");
 }
 
-/// In two windows of three the buckets suffice: rows become narrow again while some call still looks further, and wide anew.
+/// In two windows of three there are few ids, and others: rows become narrow again while some call still looks further, and wide
+/// anew.
 #[test]
 fn one_winner_while_rows_become_wide_and_narrow() {
     let (groups, ids) = crowded();
     let batch = |thread| if thread < 4 { 1 } else { 40 };
-    let offered = |window, id| window % 3 == 0 || id % 24 % 20 < 7;
-    let dedup = OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+    let offered = |window, id| (window % 3 == 0) == (id % 24 % 20 >= 3);
+    let dedup =
+        OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
     let stats = dedup.stats();
     assert!(stats.overflows > 2 * OVERFLOWING, "they overflowed several times: {stats:?}");
 }
@@ -633,7 +634,7 @@ struct Histories {
     window: u64,
     lateness: u64,
     refresh: Refresh,
-    /// Ids, all of one bucket: with more than 8 of them, in every second round so many that they need the spill line.
+    /// Ids, all of one bucket: with more than 8 of them it overflows in every second round, with more than 16 its pair does.
     ids: u64,
     /// What is called for an id. Ticks are offsets from the round's time.
     what: fn(&mut Random) -> What,
@@ -672,7 +673,7 @@ impl Histories {
                 start.wait(round);
                 for (id, what) in plan {
                     done.push((id, self.call(&dedup, round as u64, id, what, &time)));
-                    // Gives up the spill line, once all of the round before have passed.
+                    // Narrows the row again, once all of the round before have passed.
                     if !overflow && self.ids > 1 {
                         dedup.maintain_at(Tick(self.base(round as u64)), 1);
                     }
@@ -710,7 +711,7 @@ impl Histories {
 
     fn call(&self, dedup: &Dedup, round: u64, id: u64, what: What, time: &AtomicU64) -> Call {
         let base = self.base(round);
-        let hash = KeyHash { hi: 0, lo: (round * self.ids).wrapping_add(id) };
+        let hash = KeyHash { hi: 0, lo: (round * self.ids).wrapping_add(id) << 3 };
         let began = time.fetch_add(1, SeqCst);
         let (what, answer) = match what {
             What::Observe(at) => {

@@ -1,17 +1,18 @@
 //! A bucket of cells: one winner, nothing lost, exact counters. Protocol: `src/table/group.rs`.
 #![cfg(windlass_loom)]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::model::{Table, Twin, with};
 
-type One<const CELLS: usize> = Table<1, CELLS, 0>;
+type One<const CELLS: usize> = Table<1, CELLS>;
 
 /// Two callers that know different horizons insert one key: for the one the first cell is gone, for the other it is not.
 fn one_winner() {
     bounded(100, || {
-        let t = Arc::new(One::<3>::new([[(9, 3), (8, 2), EMPTY]], [], 0));
+        let t = Arc::new(One::<3>::new([[(9, 3), (8, 2), EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.insert(5, 10));
         let b = thread::spawn(move || t3.insert(5, 11));
@@ -37,7 +38,7 @@ fn twin_the_first_gone_cell() {
 #[test]
 fn one_winner_among_other_appends() {
     bounded(100, || {
-        let t = Arc::new(One::<4>::new([[(9, 1), EMPTY, EMPTY, EMPTY]], [], 0));
+        let t = Arc::new(One::<4>::new([[(9, 1), EMPTY, EMPTY, EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.insert(5, 10).unwrap());
         let b = thread::spawn(move || t3.insert(5, 12).unwrap());
@@ -50,7 +51,7 @@ fn one_winner_among_other_appends() {
 #[test]
 fn no_increment_is_lost() {
     bounded(100, || {
-        let t = Arc::new(One::<3>::new([[(9, 1), (5, 1), EMPTY]], [], 0));
+        let t = Arc::new(One::<3>::new([[(9, 1), (5, 1), EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.increment(5).unwrap());
         let b = thread::spawn(move || t3.increment(9).unwrap());
@@ -66,7 +67,7 @@ fn no_increment_is_lost() {
 #[test]
 fn no_increment_is_refused_at_capacity() {
     bounded(100, || {
-        let t = Arc::new(One::<2>::new([[(9, 1), EMPTY]], [], 0));
+        let t = Arc::new(One::<2>::new([[(9, 1), EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.increment(9).unwrap());
         let b = thread::spawn(move || t3.increment(5).is_ok());
@@ -84,7 +85,7 @@ fn no_increment_is_refused_at_capacity() {
 #[test]
 fn fingerprint_zero() {
     bounded(10, || {
-        let t = Arc::new(One::<3>::new([[(9, 1), EMPTY, EMPTY]], [], 0));
+        let t = Arc::new(One::<3>::new([[(9, 1), EMPTY, EMPTY]], 0));
         let t2 = t.clone();
         let a = thread::spawn(move || t2.insert(0, 10).unwrap());
         assert_eq!(t.insert(6, 11), Ok(true));

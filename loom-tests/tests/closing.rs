@@ -1,21 +1,26 @@
-//! A bucket gives up the spill line. Protocol: `src/table/group.rs` ("Closing"), `src/table/sweep.rs`.
+//! Rows that have overflowed become narrow again. Protocol: `src/table/group.rs` ("Closing"), `src/table/{closing, sweep}.rs`.
 #![cfg(windlass_loom)]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::model::{Table, Twin, with};
 
-type One = Table<1, 2, 2>;
+/// The pair is all there is. Odd keys live in the second bucket.
+type Pair<const CELLS: usize> = Table<2, CELLS>;
 
-/// A full bucket whose spill line holds nothing live.
-fn full() -> One {
-    One::new([[(9, 6), (8, 7)]], [(7, 2), EMPTY], 2)
+/// Pairs of one group: 0, 1 and 2, 3.
+type Four = Table<4, 1>;
+
+/// A full bucket; 7, which it put outside, is gone.
+fn full() -> Pair<1> {
+    Pair::new([[(7, 2)], [(9, 6)]], 2)
 }
 
-/// A caller from before the first half, one from after it, and one when a cell at home is gone. With `epoch` the second
+/// A caller from before the first half, one from after it, and one when the cell at home is gone. With `epoch` the second
 /// half waits until the one from before has ended.
-fn given_up(epoch: bool) {
+fn made_narrow(epoch: bool) {
     bounded(10, move || {
         let t = Arc::new(full());
         let (t2, t3) = (t.clone(), t.clone());
@@ -33,23 +38,23 @@ fn given_up(epoch: bool) {
         wins += usize::from(after.join().unwrap());
         wins += before.map_or(0, |b| usize::from(b.join().unwrap()));
         assert_eq!(wins, 1);
-        assert!(t.get(5).is_some() && t.get(8) == Some(7));
+        assert!(t.get(5).is_some());
     });
 }
 
 #[test]
-fn one_winner_while_the_spill_line_is_given_up() {
-    given_up(true);
+fn one_winner_while_a_row_becomes_narrow() {
+    made_narrow(true);
 }
 
 #[test]
 #[should_panic(expected = "said absent")]
 fn twin_without_the_epoch() {
-    given_up(false);
+    made_narrow(false);
 }
 
-/// The bucket is full when the first half has been, and a new key comes: it takes the line back.
-fn taken_back() {
+/// The bucket is full when the first half has been, and a new key comes: the row stays wide.
+fn kept_wide() {
     bounded(20, || {
         let t = Arc::new(full());
         t.close();
@@ -59,26 +64,69 @@ fn taken_back() {
         t.advance(6);
         let first = t.insert(5, 12).unwrap();
         assert!(first ^ after.join().unwrap());
-        assert!(t.get(5).is_some() && t.get(8) == Some(7));
+        assert!(t.get(5).is_some());
     });
 }
 
 #[test]
-fn a_full_bucket_takes_the_spill_line_back() {
-    taken_back();
+fn a_full_bucket_keeps_its_row_wide() {
+    kept_wide();
 }
 
 #[test]
 #[should_panic(expected = "said absent")]
-fn twin_spills_while_closing() {
-    with(Twin::SpillWhileClosing, taken_back);
+fn twin_goes_outside_while_closing() {
+    with(Twin::UseWhileClosing, kept_wide);
 }
 
-/// A key in the spill line is gone by the horizon of the one who gives it up, and live by that of a caller who changes it.
+/// The same one step further: bucket and pair have overflowed, and the pair's flag goes.
+fn kept_as_wide_as_the_group() {
+    bounded(20, || {
+        let t = Arc::new(Four::new([[(4, 6)], [(5, 7)], [(12, 2)], [EMPTY]], 2));
+        t.close();
+        let t2 = t.clone();
+        let after = thread::spawn(move || t2.insert(8, 11).unwrap());
+        t.open();
+        t.advance(6);
+        let first = t.insert(8, 12).unwrap();
+        assert!(first ^ after.join().unwrap());
+        assert!(t.get(8).is_some() && t.get(5) == Some(7));
+    });
+}
+
+#[test]
+fn a_full_pair_keeps_its_row_wide() {
+    kept_as_wide_as_the_group();
+}
+
+#[test]
+#[should_panic(expected = "said absent")]
+fn twin_goes_into_the_group_while_closing() {
+    with(Twin::UseWhileClosing, kept_as_wide_as_the_group);
+}
+
+/// A call that has read the wider row takes a cell at home; by then the row is narrow, and another call does as well.
+#[test]
+fn one_winner_at_home() {
+    bounded(20, || {
+        let t = Arc::new(Pair::<2>::new([[(7, 2), EMPTY], [(9, 6), (11, 3)]], 2));
+        t.close();
+        let (t2, t3) = (t.clone(), t.clone());
+        let wide = thread::spawn(move || t2.insert(5, 11).unwrap());
+        let other = thread::spawn(move || t3.advance(3));
+        t.open();
+        let first = t.insert(5, 12).unwrap();
+        assert!(first ^ wide.join().unwrap());
+        other.join().unwrap();
+        assert!(t.get(5).is_some() && t.get(9) == Some(6));
+    });
+}
+
+/// A key that is outside is gone by the horizon of the one who takes the flag, and live by that of a caller who changes it.
 #[test]
 fn a_key_that_dies_meanwhile() {
     bounded(20, || {
-        let t = Arc::new(One::new([[(9, 6), (8, 7)]], [(5, 4), EMPTY], 2));
+        let t = Arc::new(Pair::<1>::new([[(5, 4)], [(9, 6)]], 2));
         let t2 = t.clone();
         t.advance(4);
         t.close();
@@ -88,21 +136,67 @@ fn a_key_that_dies_meanwhile() {
         let fresh = t.insert(5, 12).unwrap();
         let counted = after.join().unwrap();
         assert!(fresh || counted);
-        assert!(t.get(5).is_some() && t.get(8) == Some(7));
+        assert!(t.get(5).is_some());
     });
 }
 
-/// In the end the bucket is without flags.
+/// 5 has left a remnant outside, is at home now, and the row is wide again.
+fn a_remnant() {
+    bounded(5, || {
+        let t = Arc::new(Pair::<2>::new([[(5, 2), (7, 8)], [(5, 10), (9, 6)]], 2));
+        let t2 = t.clone();
+        let again = thread::spawn(move || t2.insert(5, 12));
+        assert_eq!(t.insert(3, 11), Ok(true));
+        assert_eq!(again.join().unwrap(), Ok(false));
+        assert_eq!(t.get(5), Some(10));
+    });
+}
+
+#[test]
+fn the_cell_at_home_counts() {
+    a_remnant();
+}
+
+#[test]
+#[should_panic(expected = "said absent")]
+fn twin_the_cell_furthest_out_counts() {
+    with(Twin::OuterFirst, a_remnant);
+}
+
+/// A bucket overflows while the sweep forgets that it had: it stays known.
+#[test]
+fn the_hint_comes_back() {
+    bounded(10, || {
+        let t = Arc::new(Pair::<1>::new([[(7, 2)], [EMPTY]], 2));
+        t.close();
+        let t2 = t.clone();
+        let other = thread::spawn(move || (t2.insert(5, 10), t2.insert(3, 11)));
+        t.open();
+        let wide = t.overflown() == [1, 0];
+        t.close();
+        let _ = other.join().unwrap();
+        assert!(wide || t.overflown() == [1, 0], "overflowed again");
+        assert_eq!(t.hinted(), 1, "forgotten");
+        assert!([5, 3].iter().all(|&k| t.get(k).is_some()));
+    });
+}
+
+/// In the end the rows are without flags.
 #[test]
 fn the_flags_go() {
     bounded(1, || {
-        let t = One::new([[(9, 6), EMPTY]], [(7, 2), EMPTY], 2);
-        assert!(t.spilled());
-        t.close();
-        t.open();
-        assert!(!t.spilled());
-        assert_eq!(t.insert(5, 10), Ok(true));
-        assert_eq!(t.insert(4, 10), Ok(true), "spills again");
-        assert!(t.spilled() && [9, 5, 4].iter().all(|&k| t.get(k).is_some()));
+        let t = Four::new([[EMPTY], [(5, 7)], [(12, 2)], [EMPTY]], 2);
+        for narrower in [[1, 0], [0, 0]] {
+            assert!(t.hinted() == 1 && t.overflown() != narrower);
+            t.close();
+            t.open();
+            assert_eq!(t.overflown(), narrower);
+        }
+        assert_eq!(t.hinted(), 0);
+        for key in [4, 8, 12] {
+            assert_eq!(t.insert(key, 10), Ok(true), "overflows again");
+        }
+        assert_eq!((t.overflown(), t.hinted()), ([1, 1], 1));
+        assert!([4, 8, 12, 5].iter().all(|&k| t.get(k).is_some()));
     });
 }

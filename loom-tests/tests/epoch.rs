@@ -2,6 +2,7 @@
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::bounded;

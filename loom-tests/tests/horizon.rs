@@ -1,6 +1,7 @@
 //! Death and reuse of cells: callers that stall, clocks that differ, refreshing, forgetting, eviction. Every change is
 //! checked where it happens against a map that never forgets. Protocol: `src/table/group.rs`, `src/dedup/rule.rs`.
 #![cfg(windlass_loom)]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::{EMPTY, bounded};
@@ -10,7 +11,7 @@ use windlass::{
     model::{Rule, Stop, Table, Twin, with},
 };
 
-type One<const CELLS: usize> = Table<1, CELLS, 0>;
+type One<const CELLS: usize> = Table<1, CELLS>;
 
 /// The window of the tests, and their lateness.
 const WINDOW: u64 = 5;
@@ -33,7 +34,7 @@ const fn at(stamp: u64) -> u64 {
 /// reused; a third caller's clock still says 10.
 fn stalled_callers() {
     bounded(100, || {
-        let t = Arc::new(One::<2>::new([[(9, at(10)), EMPTY]], [], 0));
+        let t = Arc::new(One::<2>::new([[(9, at(10)), EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let stalled = thread::spawn(move || t2.observe(&rule(), 3, 11));
         let late = thread::spawn(move || t3.observe(&rule(), 9, 10));
@@ -58,7 +59,7 @@ fn twin_a_late_call_keeps_its_own_time() {
 #[test]
 fn one_winner_per_window_while_cells_die() {
     bounded(1000, || {
-        let t = Arc::new(One::<3>::new([[(9, at(12)), (5, at(8)), EMPTY]], [], at(5)));
+        let t = Arc::new(One::<3>::new([[(9, at(12)), (5, at(8)), EMPTY]], at(5)));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.observe(&rule(), 5, 14));
         let b = thread::spawn(move || t3.observe(&rule(), 5, 15));
@@ -74,7 +75,7 @@ fn one_winner_per_window_while_cells_die() {
 /// A key whose cell is gone is taken up there, not in another cell: someone who still sees it live may be changing it.
 fn taken_up_where_it_stands() {
     bounded(100, || {
-        let t = Arc::new(One::<3>::new([[EMPTY, (5, 6), (9, 8)]], [], 0));
+        let t = Arc::new(One::<3>::new([[EMPTY, (5, 6), (9, 8)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.increment(5).unwrap());
         let b = thread::spawn(move || t3.insert(5, 20).unwrap());
@@ -99,7 +100,7 @@ fn twin_another_cell_for_a_gone_key() {
 #[test]
 fn refresh_against_reuse() {
     bounded(1000, || {
-        let t = Arc::new(One::<2>::new([[(9, at(10)), (5, at(10))]], [], at(5)));
+        let t = Arc::new(One::<2>::new([[(9, at(10)), (5, at(10))]], at(5)));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.observe(&touching(), 5, 14));
         let b = thread::spawn(move || (t3.observe(&touching(), 9, 13), t3.observe(&touching(), 5, 15)));
@@ -114,7 +115,7 @@ fn refresh_against_reuse() {
 #[test]
 fn a_reader_never_misses_a_live_key() {
     bounded(100, || {
-        let t = Arc::new(One::<3>::new([[(9, 6), (5, 7), (4, 2)]], [], 3));
+        let t = Arc::new(One::<3>::new([[(9, 6), (5, 7), (4, 2)]], 3));
         let (t2, t3) = (t.clone(), t.clone());
         let reader = thread::spawn(move || {
             let (first, second) = (t2.get(9).unwrap(), t2.get(9).unwrap());
@@ -132,7 +133,7 @@ fn a_reader_never_misses_a_live_key() {
 /// The horizon passes the state that a reader has loaded, while the key moves on: it is not absent.
 fn a_second_look() {
     bounded(10, || {
-        let t = Arc::new(One::<2>::new([[(9, 6), EMPTY]], [], 3));
+        let t = Arc::new(One::<2>::new([[(9, 6), EMPTY]], 3));
         let t2 = t.clone();
         let reader = thread::spawn(move || assert!(t2.get(9).is_some(), "a live key was missed"));
         t.increment(9).unwrap();
@@ -155,7 +156,7 @@ fn twin_gone_at_first_sight() {
 /// Who has seen one id sees what its admission came after.
 fn causality() {
     bounded(10, || {
-        let t = Arc::new(One::<3>::new([[(9, 6), EMPTY, EMPTY]], [], 3));
+        let t = Arc::new(One::<3>::new([[(9, 6), EMPTY, EMPTY]], 3));
         let t2 = t.clone();
         let reader = thread::spawn(move || {
             assert!(t2.get(6).is_none() || t2.get(5).is_some(), "an earlier key was missed");
@@ -181,7 +182,7 @@ fn twin_relaxed_cells() {
 #[test]
 fn forget_is_one_more_state() {
     bounded(100, || {
-        let t = Arc::new(One::<3>::new([[(9, at(10)), EMPTY, EMPTY]], [], 0));
+        let t = Arc::new(One::<3>::new([[(9, at(10)), EMPTY, EMPTY]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || (t2.forget(&rule(), 9, 10), t2.observe(&rule(), 9, 10)));
         let b = thread::spawn(move || t3.observe(&rule(), 5, 10));
@@ -197,7 +198,7 @@ fn forget_is_one_more_state() {
 /// A mark keeps the stamp of what it forgets, and its cell until it is gone.
 fn forget_and_append() {
     bounded(10, || {
-        let t = Arc::new(One::<2>::new([[(9, at(10)), EMPTY]], [], 0));
+        let t = Arc::new(One::<2>::new([[(9, at(10)), EMPTY]], 0));
         let t2 = t.clone();
         let a = thread::spawn(move || t2.observe(&rule(), 5, 9));
         assert!(t.forget(&rule(), 9, 10));
@@ -221,7 +222,7 @@ fn twin_the_mark_goes_first() {
 fn eviction() {
     bounded(100, || {
         let rule = Rule::new(WINDOW, LATENESS, Refresh::Never);
-        let t = Arc::new(One::<2>::new([[(9, at(12)), (8, at(17))]], [], 0).evicting(rule.evict_within()));
+        let t = Arc::new(One::<2>::new([[(9, at(12)), (8, at(17))]], 0).evicting(rule.evict_within()));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.observe(&rule, 5, 17));
         let b = thread::spawn(move || t3.observe(&rule, 9, 16));

@@ -1,5 +1,6 @@
-//! Overflow: a full bucket and the spill line that its group shares. Protocol: `src/table/group.rs`.
+//! Overflow: a full bucket, its pair, its group. Protocol: `src/table/group.rs`, `src/table/row.rs`.
 #![cfg(windlass_loom)]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::{EMPTY, bounded};
@@ -9,50 +10,59 @@ use windlass::{
     model::{Rule, Table, Twin, with},
 };
 
-type One<const SPILL: usize> = Table<1, 2, SPILL>;
-type Two<const SPILL: usize> = Table<2, 1, SPILL>;
+/// The pair is all there is. Odd keys live in the second bucket.
+type Pair<const CELLS: usize> = Table<2, CELLS>;
+
+/// Pairs of one group: 0, 1 and 2, 3.
+type Four = Table<4, 1>;
 
 /// Two callers bring one key to a bucket that is full, or not any more: the horizon passes one of its entries meanwhile.
 fn one_winner() {
     bounded(100, || {
-        let t = Arc::new(One::<1>::new([[(8, 6), (9, 3)]], [EMPTY], 0));
+        let t = Arc::new(Pair::<2>::new([[EMPTY; 2], [(7, 6), (9, 3)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.insert(5, 10));
         let b = thread::spawn(move || t3.insert(5, 11));
         t.advance(3);
         let (a, b) = (a.join().unwrap(), b.join().unwrap());
         assert!((a == Ok(true)) ^ (b == Ok(true)), "{a:?} {b:?}");
-        assert!(t.get(5).is_some() && t.get(8) == Some(6));
+        assert!(t.get(5).is_some() && t.get(7) == Some(6), "a live key was missed");
     });
 }
 
 #[test]
-fn one_winner_while_a_bucket_spills() {
+fn one_winner_while_a_bucket_overflows() {
     one_winner();
 }
 
 #[test]
-#[should_panic(expected = "said absent")]
-fn twin_spills_before_all_cells_are_flagged() {
-    with(Twin::SpillEarly, one_winner);
+#[should_panic(expected = "a live key was missed")]
+fn twin_wider_without_a_flag() {
+    with(Twin::WiderWithoutFlag, one_winner);
 }
 
-/// The same, where the bucket has spilled before: the spill line has the least cell.
+#[test]
+#[should_panic(expected = "said absent")]
+fn twin_the_flag_on_any_cell() {
+    with(Twin::FlagAnyCell, one_winner);
+}
+
+/// The same, where the bucket has overflowed before: the least cell is in the other bucket.
 fn one_winner_again() {
     bounded(100, || {
-        let t = Arc::new(One::<2>::new([[(8, 6), (9, 3)]], [(7, 5), EMPTY], 0));
+        let t = Arc::new(Pair::<2>::new([[(11, 5), EMPTY], [(7, 6), (9, 3)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.insert(5, 10));
         let b = thread::spawn(move || t3.insert(5, 11));
         t.advance(3);
         let (a, b) = (a.join().unwrap(), b.join().unwrap());
         assert!((a == Ok(true)) ^ (b == Ok(true)), "{a:?} {b:?}");
-        assert!([5, 8, 7].iter().all(|&k| t.get(k).is_some()));
+        assert!([5, 7, 11].iter().all(|&k| t.get(k).is_some()));
     });
 }
 
 #[test]
-fn one_winner_in_a_spilled_bucket() {
+fn one_winner_in_a_bucket_that_has_overflowed() {
     one_winner_again();
 }
 
@@ -62,45 +72,86 @@ fn twin_a_gone_cell_at_home_before_the_least() {
     with(Twin::HomeFirst, one_winner_again);
 }
 
-/// Both buckets of a group want the last spill cell. One may be refused; no key of either is lost.
-#[test]
-fn two_buckets_share_a_spill_line() {
+/// Bucket and pair are full, or not any more: two flags, and then anywhere in the group.
+fn one_winner_in_the_group() {
     bounded(100, || {
-        let t = Arc::new(Two::<1>::new([[(2, 1)], [(3, 1)]], [EMPTY], 0));
+        let t = Arc::new(Four::new([[(4, 6)], [(5, 3)], [EMPTY], [(7, 9)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
-        let a = thread::spawn(move || t2.insert(4, 10));
+        let a = thread::spawn(move || t2.insert(8, 10));
+        let b = thread::spawn(move || t3.insert(8, 11));
+        t.advance(3);
+        let (a, b) = (a.join().unwrap(), b.join().unwrap());
+        assert!((a == Ok(true)) ^ (b == Ok(true)), "{a:?} {b:?}");
+        assert!([8, 4, 7].iter().all(|&k| t.get(k).is_some()), "a live key was missed");
+    });
+}
+
+#[test]
+fn one_winner_while_a_pair_overflows() {
+    one_winner_in_the_group();
+}
+
+#[test]
+#[should_panic(expected = "a live key was missed")]
+fn twin_the_group_without_a_flag() {
+    with(Twin::WiderWithoutFlag, one_winner_in_the_group);
+}
+
+/// Both buckets of a pair have overflowed, one of them into the group. A key of each, twice.
+#[test]
+fn buckets_of_one_pair_of_different_widths() {
+    bounded(100, || {
+        let t = Arc::new(Four::new([[(4, 6)], [(5, 3)], [(8, 4)], [EMPTY]], 0));
+        assert_eq!(t.overflown(), [1, 1]);
+        let (t2, t3) = (t.clone(), t.clone());
+        let a = thread::spawn(move || t2.insert(12, 10));
+        let b = thread::spawn(move || t3.insert(9, 11));
+        t.advance(3);
+        let (a, b) = (a.join().unwrap(), b.join().unwrap());
+        assert_eq!((t.insert(12, 12), t.insert(9, 12)), (Ok(a.is_err()), Ok(b.is_err())));
+        assert!([4, 8, 9, 12].iter().all(|&k| t.get(k).is_some()));
+    });
+}
+
+/// Both buckets want the last cell. One is refused; no key of either is lost.
+#[test]
+fn two_buckets_share_a_pair() {
+    bounded(100, || {
+        let t = Arc::new(Pair::<2>::new([[(2, 1), (4, 1)], [(3, 1), EMPTY]], 0));
+        let (t2, t3) = (t.clone(), t.clone());
+        let a = thread::spawn(move || t2.insert(6, 10));
         let b = thread::spawn(move || t3.increment(2));
         let five = t.insert(5, 10);
-        let four = a.join().unwrap();
+        let six = a.join().unwrap();
         b.join().unwrap().unwrap();
-        assert!(four.is_ok() ^ five.is_ok());
-        assert_eq!([2, 3].map(|k| t.get(k)), [Some(2), Some(1)]);
-        assert_eq!(t.get(4), four.is_ok().then_some(10));
+        assert!(six.is_ok() ^ five.is_ok());
+        assert_eq!([2, 3, 4].map(|k| t.get(k)), [Some(2), Some(1), Some(1)]);
+        assert_eq!(t.get(6), six.is_ok().then_some(10));
         assert_eq!(t.get(5), five.is_ok().then_some(10));
     });
 }
 
-/// Spilled keys change like others: exact counters over home and spill line.
+/// Keys outside of their bucket change like others: exact counters.
 #[test]
 fn no_increment_is_lost_or_refused() {
     bounded(100, || {
-        let t = Arc::new(One::<1>::new([[(9, 3), (8, 3)]], [(7, 3)], 0));
+        let t = Arc::new(Pair::<1>::new([[(7, 3)], [(9, 3)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || (t2.increment(7).unwrap(), t2.increment(9).unwrap()));
-        let b = thread::spawn(move || t3.increment(8).unwrap());
-        t.increment(8).unwrap();
+        let b = thread::spawn(move || t3.increment(9).unwrap());
+        t.increment(9).unwrap();
         t.increment(7).unwrap();
         a.join().unwrap();
         b.join().unwrap();
-        assert_eq!([7, 8, 9].map(|k| t.get(k)), [Some(5), Some(5), Some(4)]);
+        assert_eq!([7, 9].map(|k| t.get(k)), [Some(5), Some(6)]);
     });
 }
 
-/// An entry at home and one in the spill line die while three callers insert.
+/// An entry at home and one outside die while three callers insert.
 #[test]
-fn one_winner_while_spilled_entries_die() {
+fn one_winner_while_entries_die() {
     bounded(100, || {
-        let t = Arc::new(One::<1>::new([[(9, 6), (8, 3)]], [(5, 2)], 0));
+        let t = Arc::new(Pair::<2>::new([[(5, 2), (2, 9)], [(9, 6), (7, 3)]], 0));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || {
             t2.advance(2);
@@ -110,39 +161,40 @@ fn one_winner_while_spilled_entries_die() {
             t3.advance(3);
             t3.insert(5, 11)
         });
-        let other = t.insert(4, 12);
+        let other = t.insert(3, 12);
         let (p, q) = (a.join().unwrap(), b.join().unwrap());
         assert!(p != Ok(true) || q != Ok(true));
         assert!(!(p == Ok(true) || q == Ok(true)) || t.get(5).is_some());
-        assert_eq!(t.get(9), Some(6));
-        assert_eq!(t.get(4), other.is_ok().then_some(12));
+        assert_eq!([9, 2].map(|k| t.get(k)), [Some(6), Some(9)]);
+        assert_eq!(t.get(3), other.is_ok().then_some(12));
     });
 }
 
-/// A key in the spill line is never absent to a reader, nor is one at home while its bucket spills.
+/// A key that is outside is never absent to a reader, nor is one at home while its bucket overflows.
 #[test]
-fn a_reader_never_misses_a_spilled_key() {
+fn a_reader_never_misses_a_key() {
     bounded(100, || {
-        let t = Arc::new(One::<2>::new([[(9, 1), (8, 1)]], [EMPTY; 2], 0));
+        let t = Arc::new(Pair::<2>::new([[EMPTY; 2], [(9, 1), (7, 1)]], 0));
         let t2 = t.clone();
         let reader = thread::spawn(move || {
-            assert!([8, 9].iter().all(|&k| t2.get(k).is_some()));
+            assert!([7, 9].iter().all(|&k| t2.get(k).is_some()));
             let five = t2.get(5);
             assert!(five.is_none() || t2.get(5).is_some(), "a live key was missed");
         });
         assert_eq!(t.insert(5, 10), Ok(true));
-        assert_eq!(t.insert(4, 10), Ok(true));
+        assert_eq!(t.insert(3, 10), Ok(true));
         reader.join().unwrap();
-        assert!([8, 9, 5, 4].iter().all(|&k| t.get(k).is_some()));
+        assert!([7, 9, 5, 3].iter().all(|&k| t.get(k).is_some()));
+        assert_eq!((t.overflown(), t.hinted()), ([1, 0], 1));
     });
 }
 
 /// 9 was admitted at 10; at 20 its cell is reused. A call with 9 whose clock says 7 finds the bucket full, by the horizon
-/// that it may still go by, and the spill line empty.
+/// that it may still go by, and the other empty.
 fn a_late_call() {
     bounded(10, || {
         let rule = Rule::new(5, 2, Refresh::Never);
-        let t = Arc::new(One::<1>::new([[(9, 20), (8, 22)]], [EMPTY], 0));
+        let t = Arc::new(Pair::<2>::new([[EMPTY; 2], [(9, 20), (7, 22)]], 0));
         let t2 = t.clone();
         let late = thread::spawn(move || t2.observe(&rule, 9, 7));
         assert_eq!(t.observe(&rule, 3, 20), Ok(true));
@@ -151,7 +203,7 @@ fn a_late_call() {
 }
 
 #[test]
-fn a_late_call_does_not_spill_into_the_past() {
+fn a_late_call_does_not_overflow_into_the_past() {
     a_late_call();
 }
 

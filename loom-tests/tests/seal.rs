@@ -1,15 +1,17 @@
 //! Sealing a group, and replacing a table under its callers. Protocol: `src/table/group.rs`, `KeyTable::reset`.
 #![cfg(windlass_loom)]
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 use common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::model::{Root, Stop, Table, Twin, with};
 
-type Small = Table<1, 2, 1>;
+/// Odd keys live in the second bucket.
+type Small = Table<2, 2>;
 
 fn small() -> Small {
-    Table::new([[(9, 1), EMPTY]], [EMPTY], 0)
+    Table::new([[EMPTY; 2], [(9, 1), EMPTY]], 0)
 }
 
 /// What a sealed group holds does not change any more, whatever calls are under way.
@@ -39,11 +41,11 @@ fn twin_a_change_ignores_the_seal() {
     with(Twin::IgnoreSeal, frozen);
 }
 
-/// The same in a bucket that spills.
+/// The same in a bucket that overflows.
 #[test]
 fn nothing_changes_under_the_seal_of_a_full_bucket() {
     bounded(20, || {
-        let t = Arc::new(Small::new([[(9, 1), (8, 1)]], [EMPTY], 0));
+        let t = Arc::new(Small::new([[EMPTY; 2], [(9, 1), (7, 1)]], 0));
         let t2 = t.clone();
         let a = thread::spawn(move || t2.insert(5, 10));
         t.seal();

@@ -19,7 +19,7 @@ impl Rule {
     }
 }
 
-impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS, CELLS, SPILL> {
+impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// `Dedup::observe_at`: whether the id is fresh.
     pub fn observe(&self, rule: &Rule, key: u64, now: u64) -> Result<bool, Stop> {
         if let Ok(Some(target)) = rule.0.horizon_at(now, self.horizon()) {

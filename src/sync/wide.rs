@@ -141,10 +141,11 @@ mod native {
     /// Half of a cell, in the order of this processor: the low one first.
     #[inline(always)]
     fn half(cell: &AtomicPair, i: usize) -> &AtomicU64 {
-        let halves = (&raw const *cell).cast::<AtomicU64>();
+        // (Wrapping: it stays within the cell.)
+        let half = (&raw const *cell).cast::<AtomicU64>().wrapping_add(i);
         // SAFETY: in bounds and aligned. With `Native` cells are changed by one instruction, the assembly of `cas`, which
         // the language sees as some change of both halves: no access of another size races with a load of one.
-        unsafe { &*halves.add(i) }
+        unsafe { &*half }
     }
 
     impl Wide for Native {

@@ -21,6 +21,8 @@ pub(super) enum Step<R> {
     Done(R),
     Again,
     NoRoom,
+    /// The key's cell is not in its bucket, and a flag on the way there is about to go.
+    Closing,
 }
 
 /// Where a key was found.
@@ -76,6 +78,12 @@ impl<'a, W: Wide> Call<'a, W> {
         Found::Nowhere
     }
 
+    /// Never, but in a twin.
+    #[inline(always)]
+    pub(super) fn forgets(&self, entry: Entry) -> bool {
+        twin!(ForgetCell) && entry.state() <= self.horizon()
+    }
+
     /// Steps 2 and 3 for a key that has a cell.
     #[inline(always)]
     pub(super) fn revise<R>(
@@ -91,7 +99,11 @@ impl<'a, W: Wide> Call<'a, W> {
             Decision::Keep(answer) => {
                 // "Gone" counts only if the cell is as it was: the horizon may have passed the state seen, not a later one.
                 let passed = state.is_none() && !twin!(GoneAtFirstSight);
-                return if passed && self.wide.load(cell) != entry { Step::Again } else { Step::Done(answer) };
+                return if passed && self.wide.load(cell) != entry {
+                    Step::Again
+                } else {
+                    Step::Done(answer)
+                };
             }
         };
         let open = !entry.high().has(Flag::Sealed) || twin!(IgnoreSeal);

@@ -4,7 +4,11 @@ use super::{
     entry::{Entry, Flag, High},
     group::{Group, OVERFLOWN},
 };
-use crate::sync::{AtomicPair, AtomicU8, Ordering::Relaxed, Wide, prefetch};
+use crate::sync::{
+    AtomicPair, AtomicU8,
+    Ordering::{Acquire, Relaxed},
+    Wide, prefetch,
+};
 use std::iter;
 
 impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
@@ -23,7 +27,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         for bucket in bits(overflown.load(Relaxed)) {
             match self.widest_flag(wide, bucket) {
                 Some(flag) if !self.has_strangers(wide, bucket, flag.width, gone) => {
-                    any |= flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
+                    any |=
+                        flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
                 }
                 Some(_) => {}
                 None => self.forget(wide, bucket, overflown),
@@ -47,30 +52,46 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         }
     }
 
+    /// Takes the marks from the flags of `bucket`: somebody needs the wider row.
+    #[cold]
+    pub(super) fn keep_open(&self, wide: impl Wide, bucket: usize) {
+        for width in 0..Self::WIDEST {
+            if let Some(flag) = self.flag(wide, bucket, width)
+                && flag.high().has(Flag::Closing)
+            {
+                // If another was faster the caller finds out.
+                flag.change(wide, flag.high().without(Flag::Closing));
+            }
+        }
+    }
+
     /// The flag that makes the row of `bucket` as wide as it is.
     fn widest_flag(&self, wide: impl Wide, bucket: usize) -> Option<Place<'_>> {
-        (0..Self::WIDEST).rev().find_map(|width| {
-            let cells = self.buckets[Self::row(bucket, width)].as_flattened();
-            let cell = cells.iter().find(|cell| High(wide.high(cell)).has(OVERFLOWN[width]))?;
-            let entry = wide.load(cell);
-            // (Only a sweep takes flags away, and there is one at a time.)
-            Some(Place { width, cell, entry })
-        })
+        (0..Self::WIDEST).rev().find_map(|width| self.flag(wide, bucket, width))
+    }
+
+    /// The flag of the row of `bucket` of this width.
+    fn flag(&self, wide: impl Wide, bucket: usize, width: usize) -> Option<Place<'_>> {
+        let cells = self.buckets[Self::row(bucket, width)].as_flattened();
+        let cell = cells.iter().find(|cell| High(wide.high(cell)).has(OVERFLOWN[width]))?;
+        Some(Place { width, cell, entry: wide.load(cell) })
     }
 
     /// Whether a key of this row lives in the next wider one.
     fn has_strangers(&self, wide: impl Wide, bucket: usize, width: usize, gone: u64) -> bool {
         let row = Self::row(bucket, width);
         Self::row(bucket, width + 1).filter(|b| !row.contains(b)).any(|b| {
-            self.buckets[b].iter().map(|cell| wide.load(cell)).any(|e| {
-                e.state() > gone && row.contains(&Self::bucket_of(e.key()))
-            })
+            self.buckets[b]
+                .iter()
+                .map(|cell| wide.load(cell))
+                .any(|e| e.state() > gone && row.contains(&Self::bucket_of(e.key())))
         })
     }
 
-    /// Takes away the hint, unless there is a flag. The hint first: who flags the bucket anew sets it after that.
+    /// Takes away the hint, unless there is a flag. The hint first: who flags the bucket anew sets it after that. (Model:
+    /// `the_hint_comes_back`.)
     fn forget(&self, wide: impl Wide, bucket: usize, overflown: &AtomicU8) {
-        overflown.fetch_and(!(1 << bucket), Relaxed);
+        overflown.fetch_and(!(1 << bucket), Acquire);
         if self.widest_flag(wide, bucket).is_some() {
             overflown.fetch_or(1 << bucket, Relaxed);
         }

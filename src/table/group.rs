@@ -27,9 +27,10 @@
 //! the row that has not been seen here must have seen this one, hence this horizon, and by that the bucket's own cell is gone.
 //!
 //! **Closing.** A row that has overflowed once would look further for ever. When nothing of its keys is live outside of it,
-//! the flag is marked `closing`. A call that meets the mark takes it away before it does anything else. When every call that
-//! began before the mark has ended (an epoch), and the mark is still there, and still nothing is live outside, flag and mark go.
-//! What its keys left outside (remnants) is gone for everyone, and a cell further in goes before one further out.
+//! the flag is marked `closing`. A call that has met the mark takes it away before it changes a cell outside of the key's bucket.
+//! When every call that began before the mark has ended (an epoch), and the mark is still there, and still nothing is live outside,
+//! flag and mark go. What the row's keys left outside (remnants) is gone for everyone, and a cell further in goes before one
+//! further out. A late call that still reads the wider row agrees with the others about the bucket, and brings nothing to life elsewhere.
 //!
 //! **Sealing** flags every cell of a group: no CAS that expects an open cell succeeds any more.
 //!
@@ -154,9 +155,9 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         if seen.iter().fold(0, |all, high| all | high) <= High::MAX_STATE {
             let step = match call.find(cells) {
-                Found::At(cell, entry) => call.revise(cell, entry, &decide),
-                Found::Nowhere => Self::append(&call, cells, seen, &decide),
+                Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, &decide),
                 Found::Moved => Step::Again,
+                _ => Self::append(&call, cells, seen, &decide),
             };
             if let Step::Done(answer) = step {
                 return Ok(answer);
@@ -203,8 +204,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
         let bucket = Self::bucket_of(call.key);
-        // Every narrower row was flagged when it was last read, and not closing. Its flag stays as long as this call does.
-        let mut width = 0;
+        // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
+        let (mut width, mut closing) = (0, false);
         loop {
             let buckets = Self::row(bucket, width);
             let home = bucket - buckets.start;
@@ -217,33 +218,33 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 room_for_group = [[High(0); CELLS]; BUCKETS];
                 &mut room_for_group
             };
-            let row = Row::read(call.wide, &self.buckets[buckets], home, width == Self::WIDEST, room);
+            let widest = width == Self::WIDEST;
+            let row = Row::read(call.wide, &self.buckets[buckets], home, widest, closing, room);
             if row.is_sealed() && !twin!(IgnoreSeal) {
                 return Err(Stop::Sealed);
             }
-            if !row.widest
-                && let Some(i) = row.position(OVERFLOWN[width])
-            {
-                if row.at(i).has(Flag::Closing) && !twin!(UseWhileClosing) {
-                    row.change(call.wide, i, row.at(i).without(Flag::Closing));
-                } else {
-                    width += 1;
-                }
+            if !widest && let Some(i) = row.position(OVERFLOWN[width]) {
+                closing |= row.at(i).has(Flag::Closing);
+                width += 1;
                 continue;
             }
             match row.attempt(call, decide) {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
-                Step::NoRoom if row.widest => return Err(Stop::Full),
+                Step::NoRoom if widest => return Err(Stop::Full),
                 Step::NoRoom if twin!(WiderWithoutFlag) => width += 1,
-                Step::NoRoom => {
+                Step::NoRoom if !closing || twin!(UseWhileClosing) => {
                     let least = if twin!(FlagAnyCell) { 0 } else { row.least() };
                     let flagged = row.at(least).with(OVERFLOWN[width]).without(Flag::Closing);
                     if row.change(call.wide, least, flagged) && width == 0 {
                         call.ground.overflows.add(1);
-                        // After the flag: see `forget`.
-                        overflown().fetch_or(1 << bucket, Relaxed);
+                        // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
+                        overflown().fetch_or(1 << bucket, Release);
                     }
+                }
+                Step::NoRoom | Step::Closing => {
+                    self.keep_open(call.wide, bucket);
+                    (width, closing) = (0, false);
                 }
             }
         }

@@ -2,48 +2,66 @@
 
 pub use super::group::Stop;
 use super::{
-    entry::{Entry, Flag},
-    group::{Decision, Ground, Group},
+    entry::{Entry, Flag, High},
+    group::{Decision, Ground, Group, OVERFLOWN},
 };
 use crate::{
     mem::Zeroable,
-    sync::{AtomicPair, Portable, Wide, epoch},
+    sync::{
+        AtomicPair, AtomicU8,
+        Ordering::{Relaxed, SeqCst},
+        Portable, Wide, epoch,
+    },
 };
 
 /// A key and its state.
 pub type Cell = (u64, u64);
 
 /// One group and its horizon. Key `k` lives in bucket `k % BUCKETS`.
-pub struct Table<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> {
-    group: Group<BUCKETS, CELLS, SPILL>,
+pub struct Table<const BUCKETS: usize, const CELLS: usize> {
+    group: Group<BUCKETS, CELLS>,
+    overflown: AtomicU8,
     ground: Ground,
 }
 
-impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS, CELLS, SPILL> {
-    /// A table that holds these cells. A spill line that holds something has all buckets' cells flagged.
-    pub fn new(buckets: [[Cell; CELLS]; BUCKETS], spill: [Cell; SPILL], horizon: u64) -> Self {
-        let flagged = spill.iter().any(|&(_, state)| state > 0);
+impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
+    /// A table that holds these cells. Rows whose keys stand outside of them have their flags.
+    pub fn new(buckets: [[Cell; CELLS]; BUCKETS], horizon: u64) -> Self {
         let mut group = Group::zero();
-        let home = buckets.iter().flatten().map(|&(key, state)| match Entry::new(key, state) {
-            entry if flagged => entry.with(Flag::Spilled),
-            entry => entry,
-        });
-        let spilled = spill.iter().map(|&(key, state)| Entry::new(key, state));
-        for (cell, entry) in group.cells_mut().zip(home.chain(spilled)) {
-            *cell = AtomicPair::new(entry);
+        for (cell, &(key, state)) in group.cells_mut().zip(buckets.as_flattened()) {
+            *cell = AtomicPair::new(Entry::new(key, High(state)));
         }
-        if flagged {
-            group.mark_spilled();
-        }
-        let table = Table { group, ground: Ground::default() };
-        for (key, state) in buckets.into_iter().flatten().chain(spill).filter(|c| c.1 > 0) {
-            table.group.truth.known(key, state);
+        let table = Table { group, overflown: AtomicU8::new(0), ground: Ground::default() };
+        for (bucket, cells) in buckets.iter().enumerate() {
+            for &(key, state) in cells.iter().filter(|cell| cell.1 > 0) {
+                table.group.truth.known(key, state);
+                table.widen(key, bucket);
+            }
         }
         table.ground.advance(horizon);
         table
     }
 
-    /// At a full bucket, evicts states less than `within` above the horizon.
+    /// Flags the rows of `key` as far as that it is found in `bucket`.
+    fn widen(&self, key: u64, bucket: usize) {
+        let home = Group::<BUCKETS, CELLS>::bucket_of(key);
+        for (width, &flag) in OVERFLOWN.iter().enumerate().take(Group::<BUCKETS, CELLS>::WIDEST) {
+            let row = Group::<BUCKETS, CELLS>::row(home, width);
+            if row.contains(&bucket) {
+                return;
+            }
+            let cells = self.group.buckets[row].as_flattened();
+            let load = |cell: &AtomicPair| Portable.load(cell);
+            let Some(least) = cells.iter().min_by_key(|cell| load(cell).state()) else { return };
+            if !cells.iter().any(|cell| load(cell).high().has(flag)) {
+                let old = load(least);
+                assert!(Portable.cas(least, old, Entry::new(old.key(), old.high().with(flag))));
+            }
+            self.overflown.fetch_or(1 << home, SeqCst);
+        }
+    }
+
+    /// At a full group, evicts states less than `within` above the horizon.
     pub fn evicting(mut self, within: u64) -> Self {
         self.ground.evict_within = Some(within);
         self
@@ -60,11 +78,9 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
         key: u64,
         decide: impl Fn(Option<u64>, u64) -> Option<u64>,
     ) -> Result<(Option<u64>, bool), Stop> {
-        self.group.update(Portable, self.bucket(key), key, &self.ground, |state, gone| {
-            match decide(state, gone) {
-                Some(next) => Decision::Publish(next, (state, true)),
-                None => Decision::Keep((state, false)),
-            }
+        self.change(key, |state, gone| match decide(state, gone) {
+            Some(next) => Decision::Publish(next, (state, true)),
+            None => Decision::Keep((state, false)),
         })
     }
 
@@ -88,19 +104,25 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
         self.group.seal(Portable);
     }
 
-    /// Asks the buckets to give up the spill line.
+    /// First half of making rows narrow again.
     pub fn close(&self) {
-        self.group.close(Portable, self.ground.horizon());
+        self.group.close(Portable, &self.overflown, self.ground.horizon());
     }
 
-    /// Takes it from them: only after every call has ended that began before `close`.
+    /// The second: only after every call has ended that began before the first.
     pub fn open(&self) {
-        self.group.open(Portable, self.ground.horizon());
+        self.group.open(Portable, &self.overflown, self.ground.horizon());
     }
 
-    /// Whether any bucket has it.
-    pub fn spilled(&self) -> bool {
-        self.group.cells().take(BUCKETS * CELLS).any(|cell| Portable.load(cell).has(Flag::Spilled))
+    /// How many rows have overflowed: buckets, pairs.
+    pub fn overflown(&self) -> [usize; 2] {
+        [Flag::Pair, Flag::Group]
+            .map(|flag| self.group.cells().filter(|cell| Portable.load(cell).high().has(flag)).count())
+    }
+
+    /// How many buckets the hint says have overflowed.
+    pub fn hinted(&self) -> u32 {
+        self.overflown.load(Relaxed).count_ones()
     }
 
     /// All (key, state) as they lie there.
@@ -119,12 +141,7 @@ impl<const BUCKETS: usize, const CELLS: usize, const SPILL: usize> Table<BUCKETS
         key: u64,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        self.group.update(Portable, self.bucket(key), key, &self.ground, decide)
-    }
-
-    #[allow(clippy::cast_possible_truncation)]
-    fn bucket(&self, key: u64) -> usize {
-        key as usize % BUCKETS
+        self.group.update(Portable, key, &|| &self.overflown, &self.ground, decide)
     }
 }
 

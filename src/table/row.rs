@@ -16,7 +16,9 @@ pub(super) struct Row<'a, const CELLS: usize> {
     /// The key's own bucket.
     home: usize,
     /// There is no wider one.
-    pub(super) widest: bool,
+    widest: bool,
+    /// A flag on the way here is about to go.
+    closing: bool,
 }
 
 /// A cell for a new key.
@@ -33,12 +35,13 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         cells: &'a [[AtomicPair; CELLS]],
         home: usize,
         widest: bool,
+        closing: bool,
         room: &'a mut [[High; CELLS]],
     ) -> Self {
         for (cells, seen) in cells.iter().zip(&mut *room) {
             *seen = array::from_fn(|i| High(wide.high(&cells[i])));
         }
-        Row { cells, seen: &room[..cells.len()], home, widest }
+        Row { cells, seen: &room[..cells.len()], home, widest, closing }
     }
 
     /// Steps 1 (what remains of it) to 3, once.
@@ -49,10 +52,11 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         match self.find(call) {
-            Found::At(cell, entry) if entry.state() > call.horizon() || !twin!(ForgetCell) => {
+            (bucket, Found::At(..)) if self.barred(bucket) => return Step::Closing,
+            (_, Found::At(cell, entry)) if !call.forgets(entry) => {
                 return call.revise(cell, entry, decide);
             }
-            Found::Moved => return Step::Again,
+            (_, Found::Moved) => return Step::Again,
             _ => {}
         }
         let gone = call.horizon();
@@ -65,6 +69,9 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
             Claim::Again => return Step::Again,
             Claim::NoRoom => return Step::NoRoom,
         };
+        if self.barred(i / CELLS) {
+            return Step::Closing;
+        }
         if self.at(i).has(Flag::Sealed) && !twin!(IgnoreSeal) {
             return Step::Again;
         }
@@ -103,17 +110,23 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         }
     }
 
-    /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant.
-    fn find(&self, call: &Call<'_, impl Wide>) -> Found<'a> {
+    /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
+    /// which.
+    fn find(&self, call: &Call<'_, impl Wide>) -> (usize, Found<'a>) {
         // (With i its bits rise: 0 is the bucket, 1 the other of the pair.)
         for i in 0..self.cells.len() {
             let bucket = self.home ^ if twin!(OuterFirst) { self.cells.len() - 1 - i } else { i };
             match call.find(&self.cells[bucket]) {
                 Found::Nowhere => {}
-                found => return found,
+                found => return (bucket, found),
             }
         }
-        Found::Nowhere
+        (self.home, Found::Nowhere)
+    }
+
+    /// Whether a cell in there may not change: whoever takes the flag away has not waited for this call.
+    fn barred(&self, bucket: usize) -> bool {
+        self.closing && bucket != self.home && !twin!(UseWhileClosing)
     }
 
     /// The place of the least state, the first of equals.
