@@ -181,6 +181,23 @@ fn the_hint_comes_back() {
     });
 }
 
+/// The flag of one bucket is closing, that of the other and their pair's are not.
+#[test]
+fn a_mark_of_the_other_bucket() {
+    bounded(10, || {
+        let t = Arc::new(Four::new([[(5, 2)], [(9, 60)], [EMPTY], [EMPTY]], 2));
+        t.close();
+        let t2 = t.clone();
+        let other = thread::spawn(move || t2.insert(4, 11));
+        assert_eq!(t.insert(8, 10), Ok(true));
+        assert_eq!(other.join().unwrap(), Ok(true));
+        assert_eq!(t.overflown(), [2, 1]);
+        t.open();
+        assert_eq!(t.overflown(), [2, 1], "the other bucket's flag goes after the pair's");
+        assert!([4, 8, 9].iter().all(|&k| t.get(k).is_some()));
+    });
+}
+
 /// In the end the rows are without flags.
 #[test]
 fn the_flags_go() {

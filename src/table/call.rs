@@ -21,8 +21,11 @@ pub(super) enum Step<R> {
     Done(R),
     Again,
     NoRoom,
+    /// The row has overflowed; whether its flag is about to go.
+    Wider(bool),
     /// The key's cell is not in its bucket, and a flag on the way there is about to go.
     Closing,
+    Sealed,
 }
 
 /// Where a key was found.

@@ -153,7 +153,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let cells = &self.buckets[Self::bucket_of(key)];
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
-        if seen.iter().fold(0, |all, high| all | high) <= High::MAX_STATE {
+        let any = seen.iter().fold(0, |any, high| any | high);
+        if any <= High::MAX_STATE {
             let step = match call.find(cells) {
                 Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, &decide),
                 Found::Moved => Step::Again,
@@ -163,7 +164,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 return Ok(answer);
             }
         }
-        self.update_again(&call, overflown, &decide)
+        self.update_again(&call, High(any), overflown, &decide)
     }
 
     /// A new key in a bucket without flags.
@@ -194,59 +195,81 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         if call.publish(&cells[i], old, next, None, gone) { Step::Done(answer) } else { Step::Again }
     }
 
-    /// The same without haste: for rows that have overflowed or are full, and for whoever lost a race.
+    /// The same for rows that have overflowed or are full, and for whoever lost a race. `any`: the bucket's flags as last seen.
     #[cold]
     #[inline(never)]
     fn update_again<'a, R>(
         &self,
         call: &Call<'_, impl Wide>,
+        any: High,
         overflown: &impl Fn() -> &'a AtomicU8,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Stop> {
-        let bucket = Self::bucket_of(call.key);
         // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
-        let (mut width, mut closing) = (0, false);
+        let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
-            let buckets = Self::row(bucket, width);
-            let home = bucket - buckets.start;
-            // (Not one room for all: zeroing it takes time.)
-            let (mut room_for_pair, mut room_for_group);
-            let room: &mut [_] = if width < 2 {
-                room_for_pair = [[High(0); CELLS]; 2];
-                &mut room_for_pair
-            } else {
-                room_for_group = [[High(0); CELLS]; BUCKETS];
-                &mut room_for_group
+            let step = match width {
+                0 => self.visit::<1, R>(call, width, closing, overflown, decide),
+                1 => self.visit::<2, R>(call, width, closing, overflown, decide),
+                _ => self.visit_all(call, closing, overflown, decide),
             };
-            let widest = width == Self::WIDEST;
-            let row = Row::read(call.wide, &self.buckets[buckets], home, widest, closing, room);
-            if row.is_sealed() && !twin!(IgnoreSeal) {
-                return Err(Stop::Sealed);
-            }
-            if !widest && let Some(i) = row.position(OVERFLOWN[width]) {
-                closing |= row.at(i).has(Flag::Closing);
-                width += 1;
-                continue;
-            }
-            match row.attempt(call, decide) {
+            match step {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
-                Step::NoRoom if widest => return Err(Stop::Full),
-                Step::NoRoom if twin!(WiderWithoutFlag) => width += 1,
-                Step::NoRoom if !closing || twin!(UseWhileClosing) => {
-                    let least = if twin!(FlagAnyCell) { 0 } else { row.least() };
-                    let flagged = row.at(least).with(OVERFLOWN[width]).without(Flag::Closing);
-                    if row.change(call.wide, least, flagged) && width == 0 {
-                        call.ground.overflows.add(1);
-                        // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
-                        overflown().fetch_or(1 << bucket, Release);
-                    }
+                Step::NoRoom => return Err(Stop::Full),
+                Step::Sealed => return Err(Stop::Sealed),
+                Step::Wider(closing_) => {
+                    closing |= closing_;
+                    width += 1;
                 }
-                Step::NoRoom | Step::Closing => {
-                    self.keep_open(call.wide, bucket);
+                Step::Closing => {
+                    self.keep_open(call.wide, Self::bucket_of(call.key));
                     (width, closing) = (0, false);
                 }
             }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn visit_all<'a, R>(
+        &self,
+        call: &Call<'_, impl Wide>,
+        closing: bool,
+        overflown: &impl Fn() -> &'a AtomicU8,
+        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Step<R> {
+        self.visit::<BUCKETS, R>(call, Self::WIDEST, closing, overflown, decide)
+    }
+
+    /// An attempt in the row of `N` buckets. One that is full is flagged.
+    #[inline(always)]
+    fn visit<'a, const N: usize, R>(
+        &self,
+        call: &Call<'_, impl Wide>,
+        width: usize,
+        closing: bool,
+        overflown: &impl Fn() -> &'a AtomicU8,
+        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Step<R> {
+        let bucket = Self::bucket_of(call.key);
+        let home = bucket & (N - 1);
+        let Some(cells) = self.buckets[bucket - home..].first_chunk::<N>() else { return Step::NoRoom };
+        let flag = OVERFLOWN.get(width).copied().filter(|_| width < Self::WIDEST);
+        let row = Row::read(call.wide, cells, home, flag, closing);
+        match (row.visit(call, decide), flag) {
+            (Step::NoRoom, Some(_)) if twin!(WiderWithoutFlag) => Step::Wider(false),
+            (Step::NoRoom, Some(_)) if closing && !twin!(UseWhileClosing) => Step::Closing,
+            (Step::NoRoom, Some(flag)) if row.overflow(call.wide, flag) => {
+                if width == 0 {
+                    call.ground.overflows.add(1);
+                    // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
+                    overflown().fetch_or(1 << bucket, Release);
+                }
+                Step::Wider(false)
+            }
+            (Step::NoRoom, Some(_)) => Step::Again,
+            (step, _) => step,
         }
     }
 

@@ -12,6 +12,8 @@ mod group;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod row;
+#[cfg(all(test, not(windlass_loom)))]
+mod speed;
 mod sweep;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;

@@ -9,14 +9,18 @@ use crate::sync::{AtomicPair, Wide, twin};
 use std::array;
 
 /// One reading of a row. A place in it is the number of a cell, counted over its buckets.
-pub(super) struct Row<'a, const CELLS: usize> {
-    cells: &'a [[AtomicPair; CELLS]],
+pub(super) struct Row<'a, const BUCKETS: usize, const CELLS: usize> {
+    cells: &'a [[AtomicPair; CELLS]; BUCKETS],
     /// What was loaded first, in order.
-    seen: &'a [[High; CELLS]],
+    seen: [[High; CELLS]; BUCKETS],
+    /// The place of each bucket's least state.
+    least: [usize; BUCKETS],
+    /// All flags.
+    any: High,
     /// The key's own bucket.
     home: usize,
-    /// There is no wider one.
-    widest: bool,
+    /// What it gets when it overflows, unless there is no wider one.
+    flag: Option<Flag>,
     /// A flag on the way here is about to go.
     closing: bool,
 }
@@ -28,25 +32,54 @@ enum Claim {
     NoRoom,
 }
 
-impl<'a, const CELLS: usize> Row<'a, CELLS> {
+impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     #[inline(always)]
     pub(super) fn read(
         wide: impl Wide,
-        cells: &'a [[AtomicPair; CELLS]],
+        cells: &'a [[AtomicPair; CELLS]; BUCKETS],
         home: usize,
-        widest: bool,
+        flag: Option<Flag>,
         closing: bool,
-        room: &'a mut [[High; CELLS]],
     ) -> Self {
-        for (cells, seen) in cells.iter().zip(&mut *room) {
-            *seen = array::from_fn(|i| High(wide.high(&cells[i])));
+        let (mut seen, mut least_, mut any) = ([[High(0); CELLS]; BUCKETS], [0; BUCKETS], 0);
+        for bucket in 0..BUCKETS {
+            let highs: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[bucket][i]));
+            // (Here, where they are in registers.)
+            any = highs.iter().fold(any, |any, high| any | high);
+            let (i, _) = least(highs.map(|high| High(high).state()));
+            least_[bucket] = bucket * CELLS + i;
+            seen[bucket] = highs.map(High);
         }
-        Row { cells, seen: &room[..cells.len()], home, widest, closing }
+        Row { cells, seen, least: least_, any: High(any), home, flag, closing }
+    }
+
+    /// What is to be done here, or why the row must be left.
+    #[inline(always)]
+    pub(super) fn visit<R>(
+        &self,
+        call: &Call<'_, impl Wide>,
+        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Step<R> {
+        if self.any.has(Flag::Sealed) && !twin!(IgnoreSeal) {
+            return Step::Sealed;
+        }
+        if let Some(flag) = self.flag
+            && self.any.has(flag)
+        {
+            return Step::Wider(self.any.has(Flag::Closing) && self.is_closing(flag));
+        }
+        self.attempt(call, decide)
+    }
+
+    /// Whether this flag is about to go. (There may be marks beside others.)
+    #[cold]
+    fn is_closing(&self, flag: Flag) -> bool {
+        self.seen.as_flattened().iter().any(|high| high.has(flag) && high.has(Flag::Closing))
     }
 
     /// Steps 1 (what remains of it) to 3, once.
-    #[inline]
-    pub(super) fn attempt<R>(
+    #[inline(always)]
+    fn attempt<R>(
         &self,
         call: &Call<'_, impl Wide>,
         decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
@@ -72,9 +105,6 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         if self.barred(i / CELLS) {
             return Step::Closing;
         }
-        if self.at(i).has(Flag::Sealed) && !twin!(IgnoreSeal) {
-            return Step::Again;
-        }
         if !call.publish(self.cell(i), self.entry(call.wide, i), next, None, gone) {
             return Step::Again;
         }
@@ -85,25 +115,23 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
     }
 
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
+    #[inline(always)]
     fn claim(&self, call: &Call<'_, impl Wide>, gone: u64) -> Claim {
         if twin!(AnyGoneCell)
             && let Some(i) = self.seen.as_flattened().iter().position(|high| high.state() <= gone)
         {
             return Claim::Cell(i);
         }
-        let (home, least) = (self.least_in(self.home), self.least());
+        let (home, least) = (self.least[self.home], self.least());
         if self.at(home).state() <= gone {
-            if least != home && !twin!(HomeFirst) {
-                let high = self.at(least);
-                if high.has(Flag::Sealed) || !self.change(call.wide, least, high.raised(gone)) {
-                    return Claim::Again;
-                }
-            }
-            return Claim::Cell(home);
+            let raised = least == home
+                || twin!(HomeFirst)
+                || self.change(call.wide, least, self.at(least).raised(gone));
+            return if raised { Claim::Cell(home) } else { Claim::Again };
         }
         let state = self.at(least).state();
         // Nothing is evicted before the whole group is in use.
-        if state <= gone || (self.widest && evictable(state, gone, call.ground)) {
+        if state <= gone || (self.flag.is_none() && evictable(state, gone, call.ground)) {
             Claim::Cell(least)
         } else {
             Claim::NoRoom
@@ -112,10 +140,11 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
 
     /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
     /// which.
+    #[inline(always)]
     fn find(&self, call: &Call<'_, impl Wide>) -> (usize, Found<'a>) {
         // (With i its bits rise: 0 is the bucket, 1 the other of the pair.)
-        for i in 0..self.cells.len() {
-            let bucket = self.home ^ if twin!(OuterFirst) { self.cells.len() - 1 - i } else { i };
+        for i in 0..BUCKETS {
+            let bucket = self.home ^ if twin!(OuterFirst) { BUCKETS - 1 - i } else { i };
             match call.find(&self.cells[bucket]) {
                 Found::Nowhere => {}
                 found => return (bucket, found),
@@ -129,41 +158,33 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
         self.closing && bucket != self.home && !twin!(UseWhileClosing)
     }
 
-    /// The place of the least state, the first of equals.
-    pub(super) fn least(&self) -> usize {
-        (0..self.seen.len()).map(|bucket| self.least_in(bucket)).reduce(|a, b| self.first(a, b)).unwrap_or(0)
+    /// Flags the row. Whether it was as it was seen.
+    pub(super) fn overflow(&self, wide: impl Wide, flag: Flag) -> bool {
+        let least = if twin!(FlagAnyCell) { 0 } else { self.least() };
+        self.change(wide, least, self.at(least).with(flag).without(Flag::Closing))
     }
 
+    /// The place of the least state, the first of equals.
     #[inline(always)]
-    fn least_in(&self, bucket: usize) -> usize {
-        let (i, _) = least(self.seen[bucket].map(High::state));
-        bucket * CELLS + i
+    fn least(&self) -> usize {
+        self.least.into_iter().fold(0, |a, b| self.first(a, b))
     }
 
     /// Of two places in order, that of the lesser state.
+    #[inline(always)]
     fn first(&self, a: usize, b: usize) -> usize {
         if self.at(b).state() < self.at(a).state() { b } else { a }
     }
 
-    pub(super) fn is_sealed(&self) -> bool {
-        self.seen[self.home].iter().any(|high| high.has(Flag::Sealed))
-    }
-
-    /// The cell with the flag.
-    #[inline(always)]
-    pub(super) fn position(&self, flag: Flag) -> Option<usize> {
-        let all = self.seen.as_flattened();
-        let any = High(all.iter().fold(0, |any, high| any | high.0)).has(flag);
-        any.then(|| all.iter().position(|high| high.has(flag)))?
-    }
-
     /// Gives a cell that is as it was seen another state or other flags.
-    pub(super) fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
+    #[inline(always)]
+    fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
         let old = self.entry(wide, i);
         wide.cas(self.cell(i), old, Entry::new(old.key(), high))
     }
 
     /// The state that was seen, and the key of then or a later one: with a later one a CAS fails.
+    #[inline(always)]
     fn entry(&self, wide: impl Wide, i: usize) -> Entry {
         Entry::new(wide.low(self.cell(i)), self.at(i))
     }
@@ -174,7 +195,7 @@ impl<'a, const CELLS: usize> Row<'a, CELLS> {
     }
 
     #[inline(always)]
-    pub(super) fn at(&self, i: usize) -> High {
+    fn at(&self, i: usize) -> High {
         self.seen.as_flattened()[i]
     }
 }

@@ -1,7 +1,7 @@
 //! Rows that have overflowed look further for ever, and over many windows that becomes most of them. The sweep makes them narrow
 //! again: some groups at a time, by whoever moves the horizon or maintains.
 
-use super::geometry::Group;
+use super::group::Group;
 use crate::sync::{AtomicU8, Flagpole, Ordering::Relaxed, Wide, epoch};
 use std::{mem, ops::Range, sync::Mutex};
 
@@ -22,10 +22,10 @@ struct State {
 impl Sweep {
     /// Goes on by `budget` groups; not at all if another thread is at it. Few at a time: calls keep their rows wide that
     /// come while they are closing.
-    pub(super) fn go_on(
+    pub(super) fn go_on<const BUCKETS: usize, const CELLS: usize>(
         &self,
         wide: impl Wide,
-        groups: &[Group],
+        groups: &[Group<BUCKETS, CELLS>],
         overflown: &[AtomicU8],
         gone: u64,
         budget: usize,
@@ -49,7 +49,12 @@ impl Sweep {
 }
 
 /// Calls `f` with each group of `part` that has something for it.
-fn each(groups: &[Group], overflown: &[AtomicU8], part: Range<usize>, mut f: impl FnMut(&Group, &AtomicU8)) {
+fn each<const BUCKETS: usize, const CELLS: usize>(
+    groups: &[Group<BUCKETS, CELLS>],
+    overflown: &[AtomicU8],
+    part: Range<usize>,
+    mut f: impl FnMut(&Group<BUCKETS, CELLS>, &AtomicU8),
+) {
     let (groups, overflown) = (&groups[part.clone()], &overflown[part]);
     for (i, (group, bits)) in groups.iter().zip(overflown).enumerate() {
         if let (Some(group), Some(bits)) = (groups.get(i + AHEAD), overflown.get(i + AHEAD)) {
