@@ -279,6 +279,33 @@ fn the_house_stands() {
     assert!(faults.is_empty(), "{}\n", faults.join("\n"));
 }
 
+/// The C ABI is a shell over the core's public face: it depends on nothing else and has no atomics of its own. (Its `unsafe`
+/// is for the pointers that come from C.) The tool has no `unsafe` at all.
+#[test]
+fn the_shells_stand() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = fs::read_to_string(root.join("ffi/Cargo.toml")).expect("readable");
+    let (_, rest) = manifest.split_once("\n[dependencies]\n").expect("dependencies");
+    let needed = rest.lines().take_while(|line| !line.starts_with('['));
+    let needed: Vec<&str> = needed.filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
+    assert_eq!(needed, ["windlass"]);
+
+    for (shell, first, has_unsafe) in [("ffi", "boundary.rs", true), ("cli", "main.rs", false)] {
+        let sources = sources(&root.join(shell).join("src"), "");
+        assert!(sources.iter().any(|(path, _)| path == first), "{shell}/src/{first} is not found");
+        for (path, source) in sources {
+            let (named, unsafes) = read(&source);
+            assert!(has_unsafe || unsafes.is_empty(), "{shell}/src/{path}: unsafe");
+            let atomic = |named: &Named| {
+                let words: Vec<&str> = named.path.iter().map(String::as_str).collect();
+                PRIMITIVES.contains(&words[0]) || words.starts_with(&["std", "sync", "atomic"])
+            };
+            let found = named.iter().find(|named| shell == "ffi" && atomic(named));
+            assert!(found.is_none(), "{shell}/src/{path}: {found:?}");
+        }
+    }
+}
+
 /// The edges that there are have to be found, else their absence would mean nothing.
 #[test]
 fn edges_are_found() {

@@ -181,17 +181,58 @@ impl Dedup {
     pub fn observe_batch<K: Key>(&self, keys: &[K], outcomes: &mut Vec<Outcome>) {
         let (first, step) = (self.clock.arrivals(keys.len() as u64), self.clock.step());
         let tick = |i: usize| Tick(first.0.saturating_add(step.saturating_mul(i as u64)));
-        self.observe_each(keys.len(), |i| (keys[i].key_hash(self.seed), tick(i)), outcomes);
+        self.observe_into(keys.len(), |i| (keys[i].key_hash(self.seed), tick(i)), outcomes);
     }
 
     /// Observes `keys` in order, all at `now`. `outcomes` is cleared and gets one outcome for each.
     pub fn observe_batch_at<K: Key>(&self, keys: &[K], now: Tick, outcomes: &mut Vec<Outcome>) {
-        self.observe_each(keys.len(), |i| (keys[i].key_hash(self.seed), now), outcomes);
+        self.observe_into(keys.len(), |i| (keys[i].key_hash(self.seed), now), outcomes);
     }
 
     /// Observes events in order, each at its own tick. `outcomes` is cleared and gets one outcome for each.
     pub fn observe_events<K: Key>(&self, events: &[(K, Tick)], outcomes: &mut Vec<Outcome>) {
-        self.observe_each(events.len(), |i| (events[i].0.key_hash(self.seed), events[i].1), outcomes);
+        self.observe_into(events.len(), |i| (events[i].0.key_hash(self.seed), events[i].1), outcomes);
+    }
+
+    fn observe_into(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
+        outcomes.clear();
+        outcomes.reserve(n);
+        self.observe_each(n, event, outcomes);
+    }
+
+    /// Observes `n` events in order, wherever they lie: `event(i)` gives the hash and the tick of the i-th. It is called once
+    /// for each, up to 16 ahead of its turn. `outcomes` is extended by one outcome for each, and must take them all; nothing is
+    /// allocated here.
+    pub fn observe_each(
+        &self,
+        n: usize,
+        event: impl Fn(usize) -> (KeyHash, Tick),
+        outcomes: &mut impl Extend<Outcome>,
+    ) {
+        // A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
+        with_wide!(self.table.wide(), wide => {
+            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
+            for start in (0..n).step_by(PINNED) {
+                let table = self.table.pin(wide);
+                let fetch = |i: usize| {
+                    let (hash, now) = event(i);
+                    table.prefetch(hash);
+                    (hash, now)
+                };
+                if start == 0 {
+                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
+                        *slot = fetch(i);
+                    }
+                }
+                outcomes.extend((start..n.min(start + PINNED)).map(|i| {
+                    let (hash, now) = ahead[i % AHEAD];
+                    if i + AHEAD < n {
+                        ahead[i % AHEAD] = fetch(i + AHEAD);
+                    }
+                    self.observe_pinned(&table, hash, now)
+                }));
+            }
+        });
     }
 
     /// Whether an observation of the id at `now` would find a duplicate.
@@ -275,35 +316,6 @@ impl Dedup {
     #[must_use]
     pub fn seed(&self) -> Seed {
         self.seed
-    }
-
-    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
-    fn observe_each(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
-        outcomes.clear();
-        outcomes.reserve(n);
-        with_wide!(self.table.wide(), wide => {
-            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-            for start in (0..n).step_by(PINNED) {
-                let table = self.table.pin(wide);
-                let fetch = |i: usize| {
-                    let (hash, now) = event(i);
-                    table.prefetch(hash);
-                    (hash, now)
-                };
-                if start == 0 {
-                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-                        *slot = fetch(i);
-                    }
-                }
-                outcomes.extend((start..n.min(start + PINNED)).map(|i| {
-                    let (hash, now) = ahead[i % AHEAD];
-                    if i + AHEAD < n {
-                        ahead[i % AHEAD] = fetch(i + AHEAD);
-                    }
-                    self.observe_pinned(&table, hash, now)
-                }));
-            }
-        });
     }
 
     #[inline(always)]

@@ -1,0 +1,196 @@
+//! Settings of a `windlass_dedup`.
+
+use std::time::Duration;
+
+use windlass::{ConfigError, Dedup, DedupBuilder, OnFull, Refresh, Seed, Window};
+
+use crate::{
+    boundary::{Failure, guard},
+    sized::{self, Plain},
+    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+};
+
+/// Where it means a number of ticks: no limit.
+pub const WINDLASS_NO_LIMIT: u64 = u64::MAX;
+
+/// unit: ticks are nanoseconds.
+pub const WINDLASS_UNIT_NS: u32 = 0;
+/// unit: ticks are the numbers of events: 0, 1, 2 ...
+pub const WINDLASS_UNIT_EVENTS: u32 = 1;
+
+/// refresh: a window counts from the id's admission. A duplicate changes nothing.
+pub const WINDLASS_REFRESH_NEVER: u32 = 0;
+/// refresh: a window counts from the last time that the id was seen.
+pub const WINDLASS_REFRESH_ON_DUPLICATE: u32 = 1;
+
+/// on_full: a new id is refused with WINDLASS_E_FULL. Nothing is ever forgotten early.
+pub const WINDLASS_ON_FULL_REJECT: u32 = 0;
+/// on_full: the oldest id near the new one's place is forgotten early, and counted; none that is no
+/// older than the lateness.
+pub const WINDLASS_ON_FULL_EVICT_OLDEST: u32 = 1;
+
+/// Settings. Fill it with windlass_dedup_config_init, then set window, and what else should differ
+/// from the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct windlass_dedup_config {
+    /// Set by the init function; leave it alone.
+    pub struct_size: u32,
+    /// None are known yet: 0.
+    pub flags: u32,
+    /// How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    /// Has no default.
+    pub window: u64,
+    /// How late events may come, or callers' clocks differ, in ticks, and still be judged by their
+    /// own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    /// at most.
+    pub lateness: u64,
+    /// Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
+    /// would age everything. Default: WINDLASS_NO_LIMIT.
+    pub max_jump: u64,
+    /// How many live ids it must hold, those of the window and of the lateness before it; 40 bytes
+    /// each. Default: 1000000.
+    pub capacity: u64,
+    /// The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    /// several processes must agree; with a seed that others know they can make ids that collide.
+    pub seed: u64,
+    /// What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It only matters to
+    /// messages.
+    pub unit: u32,
+    /// What a window counts from: WINDLASS_REFRESH_NEVER (the default) or
+    /// WINDLASS_REFRESH_ON_DUPLICATE.
+    pub refresh: u32,
+    /// What happens when there is no room: WINDLASS_ON_FULL_REJECT (the default) or
+    /// WINDLASS_ON_FULL_EVICT_OLDEST.
+    pub on_full: u32,
+    /// 0.
+    pub reserved0: u32,
+    /// 0.
+    pub reserved: [u64; 4],
+}
+
+// SAFETY: repr(C), integers only, no padding (asserted below), `struct_size` first.
+unsafe impl Plain for windlass_dedup_config {
+    const FIRST_SIZE: usize = 96;
+    const DEFAULT: Self = windlass_dedup_config {
+        struct_size: 96,
+        flags: 0,
+        window: 0,
+        lateness: 0,
+        max_jump: WINDLASS_NO_LIMIT,
+        capacity: 1_000_000,
+        seed: 0,
+        unit: WINDLASS_UNIT_NS,
+        refresh: WINDLASS_REFRESH_NEVER,
+        on_full: WINDLASS_ON_FULL_REJECT,
+        reserved0: 0,
+        reserved: [0; 4],
+    };
+}
+
+const _: () = assert!(size_of::<windlass_dedup_config>() == 96);
+
+/// Fills config with the defaults. struct_size is sizeof(windlass_dedup_config).
+///
+/// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_dedup_config_init(
+    config: *mut windlass_dedup_config,
+    struct_size: u32,
+) -> windlass_status {
+    guard(|| {
+        let defaults =
+            windlass_dedup_config { struct_size, seed: Seed::random().0, ..windlass_dedup_config::DEFAULT };
+        // SAFETY: the caller's promise.
+        unsafe { sized::write(config, &defaults, struct_size) }.map(|()| WINDLASS_OK)
+    })
+}
+
+/// Bytes that a windlass_dedup of these settings takes, before it is made.
+///
+/// error may be NULL.
+/// Errors: as windlass_dedup_new.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_dedup_config_memory_bytes(
+    config: *const windlass_dedup_config,
+    error: *mut windlass_error,
+) -> i64 {
+    let body = || {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { read(config) }?.builder.memory_bytes()?;
+        Ok(i64::try_from(bytes).unwrap_or(i64::MAX))
+    };
+    // SAFETY: the caller's promise.
+    unsafe { explained(error, body) }
+}
+
+/// Settings that have passed what can be checked without the core.
+pub(super) struct Settings {
+    builder: DedupBuilder,
+}
+
+impl Settings {
+    pub(super) fn build(self) -> Result<Dedup, Failure> {
+        // A capacity that is beyond the machine is a wrong setting, one that is not to be had now is not.
+        self.builder.memory_bytes()?;
+        self.builder.build().map_err(|error| {
+            let no_memory = error.field == "capacity";
+            let failure = Failure::from(error);
+            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
+        })
+    }
+}
+
+/// # Safety
+/// `config` is NULL, or points to a `windlass_dedup_config` of some release with its size set.
+pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { sized::read(config) }?;
+    let wrong = |field, value: u64, limit: &str| {
+        Err(Failure::from(ConfigError { field, value: value.to_string(), limit: limit.to_owned() }))
+    };
+    if config.flags != 0 {
+        return wrong("flags", config.flags.into(), "0, as none are known");
+    }
+    if let Some(&other) = [config.reserved0.into()].iter().chain(&config.reserved).find(|&&value| value != 0)
+    {
+        return wrong("reserved", other, "0");
+    }
+    let window_of: fn(u64) -> Window = match config.unit {
+        WINDLASS_UNIT_NS => |ticks| Window::time(Duration::from_nanos(ticks)),
+        WINDLASS_UNIT_EVENTS => Window::last_n,
+        other => return wrong("unit", other.into(), "WINDLASS_UNIT_NS (0) or WINDLASS_UNIT_EVENTS (1)"),
+    };
+    let refresh = match config.refresh {
+        WINDLASS_REFRESH_NEVER => Refresh::Never,
+        WINDLASS_REFRESH_ON_DUPLICATE => Refresh::OnDuplicate,
+        other => {
+            let limit = "WINDLASS_REFRESH_NEVER (0) or WINDLASS_REFRESH_ON_DUPLICATE (1)";
+            return wrong("refresh", other.into(), limit);
+        }
+    };
+    let on_full = match config.on_full {
+        WINDLASS_ON_FULL_REJECT => OnFull::Reject,
+        WINDLASS_ON_FULL_EVICT_OLDEST => OnFull::EvictOldest,
+        other => {
+            let limit = "WINDLASS_ON_FULL_REJECT (0) or WINDLASS_ON_FULL_EVICT_OLDEST (1)";
+            return wrong("on_full", other.into(), limit);
+        }
+    };
+    let Ok(capacity) = usize::try_from(config.capacity) else {
+        return wrong("capacity", config.capacity, "what the machine can address");
+    };
+    let builder = Dedup::builder(window_of(config.window))
+        .lateness(window_of(config.lateness))
+        .capacity(capacity)
+        .seed(Seed(config.seed))
+        .refresh(refresh)
+        .on_full(on_full);
+    let builder = match config.max_jump {
+        WINDLASS_NO_LIMIT => builder,
+        jump => builder.max_jump(window_of(jump)),
+    };
+    Ok(Settings { builder })
+}

@@ -1,0 +1,97 @@
+//! `windlass_dedup`: exact windowed deduplication.
+
+// The header has them in this order.
+pub mod config;
+
+pub mod observe;
+
+pub mod batch;
+
+pub mod stats;
+
+pub mod upkeep;
+
+#[cfg(test)]
+mod tests;
+
+use windlass::{Dedup, Outcome, Verdict};
+
+use crate::{
+    boundary::guard,
+    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, refused, windlass_error, windlass_status},
+};
+use config::windlass_dedup_config;
+
+/// The id was not admitted within the window before; now it is.
+pub const WINDLASS_FRESH: i32 = 0;
+/// The id was admitted within the window before: the event is a duplicate.
+pub const WINDLASS_DUPLICATE: i32 = 1;
+
+/// Admits each id once per window, exactly, for any number of threads: of all calls that bring one
+/// id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
+/// windlass_dedup_free.
+pub struct windlass_dedup {
+    // Not repr(C), which would show this field: the header has a forward declaration. Behind a pointer stands a `Dedup`.
+    _opaque: [u8; 0],
+}
+
+/// # Safety
+/// `handle` is NULL, or was made by `windlass_dedup_new` and is not freed while `'a` lasts.
+#[inline(always)]
+unsafe fn core<'a>(handle: *const windlass_dedup) -> Result<&'a Dedup, windlass_status> {
+    // SAFETY: the caller's promise; all that C holds of it is shared.
+    unsafe { handle.cast::<Dedup>().as_ref() }.ok_or(WINDLASS_E_NULL)
+}
+
+/// What C gets for an outcome: the verdict, or the code of why there is none.
+#[inline(always)]
+fn code(outcome: Outcome) -> i32 {
+    match outcome {
+        Ok(Verdict::Fresh) => WINDLASS_FRESH,
+        Ok(_) => WINDLASS_DUPLICATE,
+        Err(why) => refused(why),
+    }
+}
+
+/// Makes a windlass_dedup as config says, and stores it in out; free it with windlass_dedup_free.
+/// All memory that it will ever need is asked for here.
+///
+/// error may be NULL.
+/// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+/// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn windlass_dedup_new(
+    config: *const windlass_dedup_config,
+    out: *mut *mut windlass_dedup,
+    error: *mut windlass_error,
+) -> windlass_status {
+    let body = || {
+        if out.is_null() {
+            return Err(WINDLASS_E_NULL.into());
+        }
+        // SAFETY: the caller's promise.
+        let dedup = unsafe { config::read(config) }?.build()?;
+        // SAFETY: the caller's promise.
+        unsafe { out.write(Box::into_raw(Box::new(dedup)).cast()) };
+        Ok(WINDLASS_OK)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { explained(error, body) }
+}
+
+/// Frees it. NULL is allowed, and does nothing.
+///
+/// Threads: exclusive: no other call with this handle may be under way, or come after it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_dedup_free(dedup: *mut windlass_dedup) {
+    let free = || {
+        if !dedup.is_null() {
+            // SAFETY: the caller's promise: made by `windlass_dedup_new`, freed once, not in use.
+            drop(unsafe { Box::from_raw(dedup.cast::<Dedup>()) });
+        }
+        Ok::<_, windlass_status>(WINDLASS_OK)
+    };
+    let _: windlass_status = guard(free);
+}

@@ -1,0 +1,165 @@
+//! Programs in C and C++ that use the library: built as C99 and as C++11, with all warnings as errors, and run; under valgrind
+//! with `WINDLASS_VALGRIND=1`.
+
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
+mod support;
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use support::{Language, STATIC_LIBS, checked, checker, library, program, root, run};
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
+}
+
+/// Builds it in both languages, and does this with each.
+fn both(name: &str, with: impl Fn(&Path)) {
+    for language in [Language::C, Language::Cpp] {
+        if let Some(program) = program(&source(name), language) {
+            with(&program);
+            fs::remove_file(program).expect("was made");
+        }
+    }
+}
+
+#[test]
+fn errors() {
+    both("errors.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
+fn threads() {
+    both("threads.c", |program| drop(run(&mut checked(program))));
+}
+
+/// Not under valgrind, which needs address space of its own.
+#[test]
+fn no_memory() {
+    both("no_memory.c", |program| drop(run(&mut Command::new(program))));
+}
+
+#[test]
+fn the_filter_reads_files_and_pipes() {
+    both("filter.c", |program| {
+        let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("filter-input.txt");
+        // An empty line is a line, and the last one has no newline.
+        fs::write(&input, "a\nb\na\n\nc\n\na\nb").expect("writable");
+        let filter = || {
+            let mut filter = checked(program);
+            filter.args(["--window", "4", "--capacity", "1000"]);
+            filter
+        };
+        assert_eq!(run(filter().arg(&input)), "a\nb\n\nc\na\nb");
+        let file = fs::File::open(&input).expect("was written");
+        assert_eq!(run(filter().stdin(file)), "a\nb\n\nc\na\nb");
+        assert_eq!(run(filter().stdin(Stdio::null())), "");
+
+        let refused = filter().args(["--capacity", "0"]).output().expect("it runs");
+        assert_eq!(refused.status.code(), Some(2));
+        let message = String::from_utf8(refused.stderr).expect("text");
+        assert!(message.starts_with("filter: settings: capacity: 0 is out of range: 1 to "), "{message}");
+    });
+}
+
+/// By itself, twice, and in any standard that has what it needs.
+#[test]
+fn the_header_compiles_in_every_standard() {
+    let twice = Path::new(env!("CARGO_TARGET_TMPDIR")).join("header.c");
+    fs::write(&twice, "#include <windlass.h>\n#include <windlass.h>\ntypedef windlass_hash used;\n")
+        .expect("writable");
+    let standards = [
+        (Language::C, "c", &["c99", "c11", "c17"][..]),
+        (Language::Cpp, "c++", &["c++11", "c++14", "c++17", "c++20"][..]),
+    ];
+    for (language, name, standards) in standards {
+        let Some(compiler) = language.compiler() else { continue };
+        for standard in standards {
+            let mut cc = Command::new(&compiler);
+            cc.args(["-fsyntax-only", "-x", name, &format!("-std={standard}")]).args(support::WARNINGS);
+            run(cc.arg("-I").arg(root().join("include")).arg(&twice));
+        }
+    }
+}
+
+/// The names before a parenthesis in a text.
+fn called(text: &str) -> BTreeSet<&str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices('(')
+        .filter_map(|(at, _)| text[..at].rsplit(|c: char| !is_word(c)).next())
+        .filter(|name| name.starts_with("windlass_"))
+        .collect()
+}
+
+#[test]
+fn the_shared_library_exports_what_the_header_declares() {
+    let Some(library) = library() else { return };
+    let header = fs::read_to_string(root().join("include/windlass.h")).expect("committed");
+    let code: Vec<&str> = header.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n");
+    let code = code.split_once("extern \"C\" {").expect("the declarations").1;
+    let symbols = run(Command::new("nm").args(["-D", "--defined-only"]).arg(library.join("libwindlass.so")));
+    let exported: BTreeSet<&str> =
+        symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(exported, called(code));
+}
+
+/// The first block of this language in docs/c.md.
+fn block(docs: &str, language: &str) -> String {
+    let (_, rest) = docs.split_once(&format!("\n```{language}\n")).expect("a block");
+    rest.split_once("\n```").expect("its end").0.to_owned() + "\n"
+}
+
+/// What README.md shows, within a function, compiles in both languages.
+#[test]
+fn the_lines_of_the_readme() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("committed");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        void handle(const uint8_t *, size_t);\n\
+        void shown(const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *id, size_t len, uint64_t now) {\n\
+        windlass_dedup *dedup;\nwindlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(&readme, "c"))).expect("writable");
+    for (language, name, standard) in [(Language::C, "c", "-std=c99"), (Language::Cpp, "c++", "-std=c++11")] {
+        let Some(compiler) = language.compiler() else { continue };
+        let mut cc = Command::new(compiler);
+        cc.args(["-fsyntax-only", "-x", name, standard]).args(support::WARNINGS);
+        run(cc.arg("-I").arg(root().join("include")).arg(&shown));
+    }
+}
+
+/// What docs/c.md shows works: the program, by the commands that are shown.
+#[test]
+fn the_example_of_the_documentation() {
+    let Some(library) = library() else { return };
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs-c");
+    fs::create_dir_all(&folder).expect("writable");
+    fs::write(folder.join("orders.c"), block(&docs, "c")).expect("writable");
+    let shown: BTreeSet<String> = block(&docs, "sh").lines().map(str::to_owned).collect();
+    let (builds, commands): (Vec<&String>, Vec<&String>) =
+        shown.iter().filter(|line| !line.starts_with('#')).partition(|line| line.starts_with("cargo "));
+    assert_eq!(builds, ["cargo build --release -p windlass-ffi"]);
+    assert_eq!(commands.len(), 2, "with the static and with the shared library");
+    for libs in STATIC_LIBS {
+        assert!(commands.iter().any(|line| line.contains(libs)), "{libs} is not shown");
+    }
+    let expected = block(&docs, "text");
+    for command in commands {
+        // The commands stand for a program beside the repository.
+        let here = command
+            .replace("windlass/include", root().join("include").to_str().expect("text"))
+            .replace("windlass/target/release", library.to_str().expect("text"));
+        let (compile, start) = here.split_once(" && ").expect("compile && run");
+        run(Command::new("sh").args(["-c", compile]).current_dir(&folder));
+        let start = start.replace("./orders", &[checker(), &["./orders"]].concat().join(" "));
+        let printed = run(Command::new("sh").args(["-c", &start]).current_dir(&folder));
+        assert_eq!(printed, expected, "{command}");
+    }
+}

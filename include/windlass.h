@@ -1,0 +1,537 @@
+/*
+ * windlass: lock-free sliding-window structures.
+ *
+ * Made from ffi/src by cbindgen: do not edit. Licence: MIT OR Apache-2.0.
+ *
+ * How to build and link, and an example: docs/c.md. What holds for all functions:
+ *
+ * Pointers     NULL is refused with WINDLASS_E_NULL, unless the function says that it is allowed;
+ *              bytes may be NULL if their length is 0. What is passed must be readable (outputs:
+ *              writable) over its whole length, and aligned as its type is. Nothing of it is kept
+ *              after the call.
+ * Outputs      are written when the call succeeds, and else left alone. A windlass_error is written
+ *              when it fails.
+ * Errors       are negative; nothing was changed then. There is no last error.
+ * Time         is what the caller passes as now: nanoseconds since any moment (windlass_now_ns is
+ *              one source), or event numbers. All calls with one handle must mean the same clock.
+ *              It may go back. No other function reads a clock.
+ * Threads      "concurrent": may be called by any number of threads at once, also with the same
+ *              handle; no call waits for another thread (where the stats say lock_free).
+ *              "exclusive": no other call with that handle may be under way.
+ * Ownership    What a _new makes is freed once, by its _free. All other memory stays the caller's.
+ * Panics       do not cross into C. Should the library find a bug in itself, it prints a line to
+ *              stderr, and the call returns WINDLASS_E_PANIC.
+ * Stability    While WINDLASS_ABI_VERSION stays the same, struct fields, functions and codes are
+ *              added, and never moved, renumbered or given another meaning.
+ */
+
+#ifndef WINDLASS_H
+#define WINDLASS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Programs that link the static library on Windows define WINDLASS_STATIC. */
+#if defined(_WIN32) && !defined(WINDLASS_STATIC)
+#define WINDLASS_API __declspec(dllimport)
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define WINDLASS_API __attribute__((visibility("default")))
+#else
+#define WINDLASS_API
+#endif
+
+#if defined(__GNUC__)
+#define WINDLASS_MUST_USE __attribute__((warn_unused_result))
+#else
+#define WINDLASS_MUST_USE
+#endif
+
+/* windlass_error error = WINDLASS_ERROR_INIT; */
+#define WINDLASS_ERROR_INIT {(uint32_t)sizeof(windlass_error), 0, {0}}
+
+// The binary interface that this header describes. It changes when programs that were compiled
+// before could go wrong, and not when something is added. A program that loads the library at run
+// time compares it with windlass_abi_version().
+#define WINDLASS_ABI_VERSION 1
+
+// The version of the header: major.
+#define WINDLASS_VERSION_MAJOR 0
+
+// The version of the header: minor.
+#define WINDLASS_VERSION_MINOR 1
+
+// The version of the header: patch.
+#define WINDLASS_VERSION_PATCH 0
+
+// The version of the header as one number that can be compared: major * 1000000 + minor * 1000 +
+// patch.
+#define WINDLASS_VERSION_NUMBER 1000
+
+// Done.
+#define WINDLASS_OK 0
+
+// A pointer is NULL that may not be.
+#define WINDLASS_E_NULL -1
+
+// A setting has a value that is not allowed; the error detail names it.
+#define WINDLASS_E_ARG -2
+
+// A struct_size is none that this library can have been given: was the struct's init called?
+#define WINDLASS_E_STRUCT_SIZE -3
+
+// The system does not give the memory.
+#define WINDLASS_E_NOMEM -4
+
+// A length, a stride or a count is impossible.
+#define WINDLASS_E_RANGE -5
+
+// A bug in windlass. The handle may only be freed.
+#define WINDLASS_E_PANIC -6
+
+// There is no room for a new id. The event was not admitted, and nothing was changed.
+#define WINDLASS_E_FULL -7
+
+// The time lies further ahead of the newest one seen than max_jump. The event was not admitted,
+// and nothing was changed.
+#define WINDLASS_E_JUMP -8
+
+// The offsets of a packed batch go back, or beyond the bytes.
+#define WINDLASS_E_OFFSETS -9
+
+// The id was not admitted within the window before; now it is.
+#define WINDLASS_FRESH 0
+
+// The id was admitted within the window before: the event is a duplicate.
+#define WINDLASS_DUPLICATE 1
+
+// Where it means a number of ticks: no limit.
+#define WINDLASS_NO_LIMIT UINT64_MAX
+
+// unit: ticks are nanoseconds.
+#define WINDLASS_UNIT_NS 0
+
+// unit: ticks are the numbers of events: 0, 1, 2 ...
+#define WINDLASS_UNIT_EVENTS 1
+
+// refresh: a window counts from the id's admission. A duplicate changes nothing.
+#define WINDLASS_REFRESH_NEVER 0
+
+// refresh: a window counts from the last time that the id was seen.
+#define WINDLASS_REFRESH_ON_DUPLICATE 1
+
+// on_full: a new id is refused with WINDLASS_E_FULL. Nothing is ever forgotten early.
+#define WINDLASS_ON_FULL_REJECT 0
+
+// on_full: the oldest id near the new one's place is forgotten early, and counted; none that is no
+// older than the lateness.
+#define WINDLASS_ON_FULL_EVICT_OLDEST 1
+
+// Admits each id once per window, exactly, for any number of threads: of all calls that bring one
+// id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
+// windlass_dedup_free.
+typedef struct windlass_dedup windlass_dedup;
+
+// What a call returns that has no other result: WINDLASS_OK, or one of the WINDLASS_E_ codes, all
+// of which are below 0.
+//
+// Codes are never renumbered or reused; later releases may add some. So take every negative number
+// for an error.
+typedef int32_t windlass_status;
+
+// The hash of an id, 128 bits. hi chooses the place, lo is the fingerprint that is kept there and
+// must tell ids apart by itself.
+//
+// The same id and seed give the same hash in every release, on every platform and in every
+// language.
+typedef struct windlass_hash {
+    // The low half.
+    uint64_t lo;
+    // The high half.
+    uint64_t hi;
+} windlass_hash;
+
+// Settings. Fill it with windlass_dedup_config_init, then set window, and what else should differ
+// from the defaults.
+typedef struct windlass_dedup_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    // Has no default.
+    uint64_t window;
+    // How late events may come, or callers' clocks differ, in ticks, and still be judged by their
+    // own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    // at most.
+    uint64_t lateness;
+    // Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
+    // would age everything. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump;
+    // How many live ids it must hold, those of the window and of the lateness before it; 40 bytes
+    // each. Default: 1000000.
+    uint64_t capacity;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make ids that collide.
+    uint64_t seed;
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It only matters to
+    // messages.
+    uint32_t unit;
+    // What a window counts from: WINDLASS_REFRESH_NEVER (the default) or
+    // WINDLASS_REFRESH_ON_DUPLICATE.
+    uint32_t refresh;
+    // What happens when there is no room: WINDLASS_ON_FULL_REJECT (the default) or
+    // WINDLASS_ON_FULL_EVICT_OLDEST.
+    uint32_t on_full;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_dedup_config;
+
+// What was wrong, in words. The caller owns it, begins it as WINDLASS_ERROR_INIT, and passes it
+// where a function takes one; NULL if it does not care. It is written when the call fails, and
+// else left alone.
+typedef struct windlass_error {
+    // sizeof(windlass_error).
+    uint32_t struct_size;
+    // The code that the call returned.
+    windlass_status code;
+    // Names what was wrong, its value, and what is allowed: UTF-8, ends with NUL, cut where it is
+    // too long.
+    char detail[248];
+} windlass_error;
+
+// Plain figures about a windlass_dedup. Those that count do so from its making on.
+typedef struct windlass_dedup_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 1 if 128-bit atomic operations are lock-free on this machine, else 0.
+    uint32_t lock_free;
+    // Live ids that it was made for.
+    uint64_t capacity;
+    // Ids that are still remembered, estimated from a sample (exact for small ones).
+    uint64_t live;
+    // Bytes of the table.
+    uint64_t memory_bytes;
+    // Ids forgotten before their time, with WINDLASS_ON_FULL_EVICT_OLDEST.
+    uint64_t evicted;
+    // Events refused because there was no room: WINDLASS_E_FULL.
+    uint64_t refused;
+    // Events later than the lateness allows, taken as arriving when it just allows it.
+    uint64_t late;
+    // Events refused because their time lay too far ahead: WINDLASS_E_JUMP.
+    uint64_t jumps;
+    // Buckets of the table.
+    uint64_t buckets;
+    // How often a bucket has overflowed.
+    uint64_t overflows;
+    // Buckets that have overflowed and not come back yet: calls for their ids are slower.
+    uint64_t overflown_buckets;
+} windlass_dedup_stats;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// The library's WINDLASS_ABI_VERSION.
+//
+// Threads: concurrent.
+WINDLASS_API uint32_t windlass_abi_version(void);
+
+// The library's WINDLASS_VERSION_NUMBER.
+//
+// Threads: concurrent.
+WINDLASS_API uint32_t windlass_version_number(void);
+
+// The library's version as a static string, such as "0.1.0".
+//
+// Threads: concurrent.
+WINDLASS_API const char *windlass_version(void);
+
+// What a status code means, in a few words of English: a static string, never NULL, for any
+// number.
+//
+// Threads: concurrent.
+WINDLASS_API const char *windlass_status_text(windlass_status status);
+
+// Nanoseconds of a clock that never goes back, since this library was first asked: a value for now
+// where windows are spans of time. It costs about as much as an observation: read it once for
+// several calls.
+//
+// Threads: concurrent; all threads of a process have the same clock.
+WINDLASS_API uint64_t windlass_now_ns(void);
+
+// The hash of an id of len bytes under a seed: XXH3-128.
+//
+// Errors: WINDLASS_E_NULL (id is NULL and len is not 0; out is NULL), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_hash_bytes(const uint8_t *id,
+                                    size_t len,
+                                    uint64_t seed,
+                                    struct windlass_hash *out);
+
+// The hash of a number under a seed. Numbers are mixed and not hashed: no two share a fingerprint.
+// It is another id than the bytes of the number.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_hash_u64(uint64_t id,
+                                  uint64_t seed,
+                                  struct windlass_hash *out);
+
+// A seed that nobody else knows. With a seed that is known others can make ids that collide.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API windlass_status windlass_seed_random(uint64_t *out);
+
+// The seed of a namespace: under it the same id has another hash than under any other. So one
+// structure can hold the ids of several sources: hash each with the seed of its source, and use
+// the calls that take a hash.
+//
+// Errors: WINDLASS_E_NULL (name is NULL and len is not 0; out is NULL), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_seed_namespace(uint64_t seed,
+                                        const uint8_t *name,
+                                        size_t len,
+                                        uint64_t *out);
+
+// Makes a windlass_dedup as config says, and stores it in out; free it with windlass_dedup_free.
+// All memory that it will ever need is asked for here.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_dedup_new(const struct windlass_dedup_config *config,
+                                   struct windlass_dedup **out,
+                                   struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_dedup_free(struct windlass_dedup *dedup);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_dedup_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_dedup_config_init(struct windlass_dedup_config *config,
+                                           uint32_t struct_size);
+
+// Bytes that a windlass_dedup of these settings takes, before it is made.
+//
+// error may be NULL.
+// Errors: as windlass_dedup_new.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_dedup_config_memory_bytes(const struct windlass_dedup_config *config,
+                                           struct windlass_error *error);
+
+// Observes an id of len bytes (0 or more) at the time now: is it new within the window?
+//
+// Returns WINDLASS_FRESH, WINDLASS_DUPLICATE, or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP,
+// WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing
+// was changed.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_observe(struct windlass_dedup *dedup,
+                               const uint8_t *id,
+                               size_t len,
+                               uint64_t now);
+
+// The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
+// dedup or of a namespace.
+//
+// Returns as windlass_dedup_observe.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_observe_hash(struct windlass_dedup *dedup,
+                                    struct windlass_hash hash,
+                                    uint64_t now);
+
+// The same for an id that is a number: exact, as no two numbers share a fingerprint.
+//
+// Returns as windlass_dedup_observe.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_observe_u64(struct windlass_dedup *dedup,
+                                   uint64_t id,
+                                   uint64_t now);
+
+// Would an observation of the id at the time now find a duplicate? Changes nothing.
+//
+// Returns 1 (yes), 0 (no), or an error: WINDLASS_E_NULL (dedup; id, and len is not 0),
+// WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_contains(const struct windlass_dedup *dedup,
+                                const uint8_t *id,
+                                size_t len,
+                                uint64_t now);
+
+// The same for an id whose hash is known.
+//
+// Returns as windlass_dedup_contains.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_contains_hash(const struct windlass_dedup *dedup,
+                                     struct windlass_hash hash,
+                                     uint64_t now);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_dedup_contains.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_contains_u64(const struct windlass_dedup *dedup,
+                                    uint64_t id,
+                                    uint64_t now);
+
+// Forgets an id, so that the next observation finds it fresh.
+//
+// Returns 1 (it was there at the time now), 0 (it was not), or an error as
+// windlass_dedup_contains.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_forget(struct windlass_dedup *dedup,
+                              const uint8_t *id,
+                              size_t len,
+                              uint64_t now);
+
+// The same for an id whose hash is known.
+//
+// Returns as windlass_dedup_forget.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_forget_hash(struct windlass_dedup *dedup,
+                                   struct windlass_hash hash,
+                                   uint64_t now);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_dedup_forget.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_forget_u64(struct windlass_dedup *dedup,
+                                  uint64_t id,
+                                  uint64_t now);
+
+// Observes n events in order, by the hashes of their ids; a repeat within the batch is a duplicate
+// like any other. A batch has the memory for 16 events on its way at once, and so is faster than
+// single calls; 64 to 512 events are enough.
+//
+// The time of event i is ticks[i], or now for all of them if ticks is NULL.
+// verdicts[i] becomes what the single call would have returned for event i: WINDLASS_FRESH,
+// WINDLASS_DUPLICATE, WINDLASS_E_FULL or WINDLASS_E_JUMP, which all fit one byte. verdicts may be
+// NULL. It may not overlap with the rest.
+//
+// Returns how many were fresh, or an error; then no event was observed and no verdict was written:
+// WINDLASS_E_NULL (dedup; hashes, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_dedup_observe_hashes(struct windlass_dedup *dedup,
+                                      const struct windlass_hash *hashes,
+                                      size_t n,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      int8_t *verdicts);
+
+// The same for n ids that are numbers.
+//
+// The rest as windlass_dedup_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_dedup_observe_u64s(struct windlass_dedup *dedup,
+                                    const uint64_t *ids,
+                                    size_t n,
+                                    uint64_t now,
+                                    const uint64_t *ticks,
+                                    int8_t *verdicts);
+
+// The same for n ids of id_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= id_len <= stride. Of ids there must be (n - 1) * stride +
+// id_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if id_len or stride is wrong. The rest as
+// windlass_dedup_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_dedup_observe_fixed(struct windlass_dedup *dedup,
+                                     const uint8_t *ids,
+                                     size_t id_len,
+                                     size_t stride,
+                                     size_t n,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     int8_t *verdicts);
+
+// The same for n ids of any lengths, one behind the other: id i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_dedup_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_dedup_observe_packed(struct windlass_dedup *dedup,
+                                      const uint8_t *bytes,
+                                      size_t bytes_len,
+                                      const uint32_t *offsets,
+                                      size_t n,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      int8_t *verdicts);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_dedup_stats). Looks at a
+// sample of the table: microseconds, not nanoseconds.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_dedup_get_stats(const struct windlass_dedup *dedup,
+                                         struct windlass_dedup_stats *out,
+                                         uint32_t struct_size);
+
+// Bytes of the table.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API int64_t windlass_dedup_memory_bytes(const struct windlass_dedup *dedup);
+
+// The seed in use: to hash ids beforehand, to make seeds of namespaces, or to let another process
+// agree.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API windlass_status windlass_dedup_seed(const struct windlass_dedup *dedup, uint64_t *out);
+
+// Forgets all ids. Needs the memory of the table a second time, until the last call that began
+// before has ended.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_NOMEM.
+// Threads: concurrent. Calls under way count as before or after it.
+WINDLASS_API windlass_status windlass_dedup_reset(struct windlass_dedup *dedup);
+
+// Upkeep that calls do by themselves while events come: takes note of the time now, looks after up
+// to budget groups of 64 places that have overflown, and gives back the memory of a table that was
+// reset. Of use after a silence.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_dedup_maintain(struct windlass_dedup *dedup,
+                                        uint64_t now,
+                                        size_t budget);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* WINDLASS_H */
