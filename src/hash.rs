@@ -9,11 +9,11 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// The 128-bit hash of a key.
 ///
-/// `hi` chooses the place (bucket, row), `lo` is the fingerprint kept there. Whoever makes one by hand: `lo` must tell keys
-/// apart by itself, as neighbouring buckets share the line that they overflow into.
+/// `hi` chooses the place (group, row), `lo` is the fingerprint kept there, whose low bits choose the bucket in the group. Whoever
+/// makes one by hand: `lo` must tell keys apart by itself, and its low bits must spread them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash {
-    /// Chooses the bucket.
+    /// Chooses the group.
     pub hi: u64,
     /// The fingerprint.
     pub lo: u64,
