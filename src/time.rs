@@ -47,8 +47,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// 2^59 ticks: 18 years of nanoseconds.
-    pub const MAX_TICKS: u64 = 1 << 59;
+    /// 2^58 ticks: 9 years of nanoseconds.
+    pub const MAX_TICKS: u64 = 1 << 58;
 
     /// The last `span` of time; ticks are nanoseconds.
     #[must_use]

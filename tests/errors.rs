@@ -14,8 +14,8 @@ use windlass::{
 
 const MAX: u64 = Window::MAX_TICKS;
 
-/// Stamps end 2^60 ticks after the first.
-const RANGE: u64 = 1 << 60;
+/// Stamps end 2^59 ticks after the first.
+const RANGE: u64 = 1 << 59;
 
 fn refused(builder: DedupBuilder) -> ConfigError {
     match builder.build() {
@@ -156,7 +156,7 @@ fn capacity() {
 /// The memory is known before, is what was announced, and is at most 40 bytes an id.
 #[test]
 fn memory() {
-    for ids in [1, 61, 62, 1000, 100_000, 1_000_000] {
+    for ids in [1, 25, 26, 77, 78, 1000, 100_000, 1_000_000] {
         let builder = Dedup::builder(seconds(60)).capacity(ids);
         let announced = builder.memory_bytes().expect("valid");
         let dedup = builder.build().expect("valid");
@@ -359,41 +359,42 @@ fn lives(dedup: &Dedup, id: impl Key + Copy, now: u64) {
 
 #[test]
 fn fingerprint_0() {
-    let dedup = roomy(1).build().expect("valid");
-    // One in each of the 16 buckets.
-    for bucket in 0..16_u64 {
-        let id = KeyHash { hi: bucket << 60, lo: 0 };
+    // In several groups; all in the first bucket of theirs.
+    let dedup = roomy(200).build().expect("valid");
+    for group in 0..8_u64 {
+        let id = KeyHash { hi: group << 61, lo: 0 };
         lives(&dedup, id, 10);
-        assert_eq!(dedup.live_at(Tick(12)), bucket + 1);
+        assert_eq!(dedup.live_at(Tick(12)), group + 1);
     }
-    // Still told apart from others in the same bucket, in cells and in the spill line, and when these are all taken.
+    // Still told apart from others in the same group when all its cells are taken.
     let mut others = 0;
     while dedup.observe_at(KeyHash { hi: 0, lo: 1 + others }, Tick(12)) == Ok(Verdict::Fresh) {
         others += 1;
     }
-    assert!(others > 7, "{others}");
+    assert_eq!(others, 63);
     assert_eq!(dedup.observe_at(KeyHash { hi: 0, lo: 1 + others }, Tick(12)), Err(Refused::Full));
-    for bucket in 0..16_u64 {
-        assert!(dedup.contains_at(KeyHash { hi: bucket << 60, lo: 0 }, Tick(12)));
+    for group in 0..8_u64 {
+        assert!(dedup.contains_at(KeyHash { hi: group << 61, lo: 0 }, Tick(12)));
     }
-    assert_eq!(dedup.live_at(Tick(12)), 16 + others);
+    assert_eq!(dedup.live_at(Tick(12)), 8 + others);
 }
 
-/// Fingerprint 0 as the id that comes last into a bucket, and lives in the spill line.
+/// Fingerprint 0 as the id that comes last into a bucket, and lives outside of it.
 #[test]
-fn fingerprint_0_in_the_spill_line() {
+fn fingerprint_0_in_a_bucket_that_overflows() {
     let dedup = roomy(1).build().expect("valid");
     for lo in 1..=8 {
-        lives(&dedup, KeyHash { hi: 0, lo }, 10);
+        lives(&dedup, KeyHash { hi: 0, lo: 8 * lo }, 10);
     }
+    assert_eq!(dedup.stats().overflown_buckets, 0);
     lives(&dedup, KeyHash { hi: 0, lo: 0 }, 10);
-    assert_eq!(dedup.stats().spilled_buckets, 1);
+    assert_eq!(dedup.stats().overflown_buckets, 1);
     // All expire and are taken over, the one of fingerprint 0 too.
     let mut others = 100;
     while dedup.observe_at(KeyHash { hi: 0, lo: others }, Tick(5000)) == Ok(Verdict::Fresh) {
         others += 1;
     }
-    assert!(others > 108, "{others}");
+    assert_eq!(others, 164);
     assert_eq!(dedup.observe_at(KeyHash { hi: 0, lo: 0 }, Tick(5000)), Err(Refused::Full));
     lives(&dedup, KeyHash { hi: 0, lo: 0 }, 10_000);
 }

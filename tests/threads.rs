@@ -148,38 +148,45 @@ fn one_winner_in_both() {
 }
 
 /// In all groups that are full.
-const OVERFLOWING: u64 = IDS as u64 / 60 * 6;
+const OVERFLOWING: u64 = IDS as u64 / 24;
 
-/// Six buckets of each group are for 10 ids each, 2 of which have to go into the spill line.
+/// The first bucket of each group is for 20 ids, and its other half for 4: of these, 4 find no room in the pair's 16 cells when 4 are
+/// there before them.
 fn crowded() -> (usize, Vec<KeyHash>) {
-    let groups = IDS.div_ceil(60);
+    let groups = IDS.div_ceil(24);
     let id = |i: usize| {
-        let (group, bucket) = (i / 60, i % 6);
-        let place = (group * 16 + 2 * bucket) as u128;
-        let hi = ((place << 64) + (1 << 60)) / (groups as u128 * 16);
-        KeyHash { hi: u64::try_from(hi).expect("a place"), lo: i as u64 }
+        let (group, n) = ((i / 24) as u128, i as u64 % 24);
+        let hi = ((group << 64) + (1 << 60)) / groups as u128;
+        let lo = (i as u64) << 3 | u64::from(n >= 20);
+        KeyHash { hi: u64::try_from(hi).expect("a place"), lo }
     };
     (groups, (0..IDS).map(id).collect())
 }
 
-#[test]
-fn one_winner_in_spill_lines() {
-    let (groups, ids) = crowded();
-    let batch = |thread| if thread < 4 { 1 } else { 40 };
-    let dedup = OneWinner { capacity: groups * 61, batch, ..ONE_WINNER }.check(&ids);
-    let stats = dedup.stats();
-    assert!(stats.spilled_buckets >= OVERFLOWING && stats.spills >= OVERFLOWING, "{stats:?}");
+/// As many ids as give so many groups.
+fn capacity(groups: usize) -> usize {
+    groups * 77 / 3
 }
 
-/// In two windows of three the buckets suffice: spill lines are given up while some call still looks there, and taken anew.
 #[test]
-fn one_winner_while_spill_lines_come_and_go() {
+fn one_winner_in_groups_that_overflow() {
     let (groups, ids) = crowded();
     let batch = |thread| if thread < 4 { 1 } else { 40 };
-    let offered = |window, id| window % 3 == 0 || id / 6 % 10 < 7;
-    let dedup = OneWinner { capacity: groups * 61, batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+    let dedup = OneWinner { capacity: capacity(groups), batch, ..ONE_WINNER }.check(&ids);
     let stats = dedup.stats();
-    assert!(stats.spills > 2 * OVERFLOWING, "they overflowed several times: {stats:?}");
+    assert_eq!(stats.buckets, 8 * groups as u64);
+    assert!(stats.overflown_buckets >= OVERFLOWING && stats.overflows >= OVERFLOWING, "{stats:?}");
+}
+
+/// In two windows of three the buckets suffice: rows become narrow again while some call still looks further, and wide anew.
+#[test]
+fn one_winner_while_rows_become_wide_and_narrow() {
+    let (groups, ids) = crowded();
+    let batch = |thread| if thread < 4 { 1 } else { 40 };
+    let offered = |window, id| window % 3 == 0 || id % 24 % 20 < 7;
+    let dedup = OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+    let stats = dedup.stats();
+    assert!(stats.overflows > 2 * OVERFLOWING, "they overflowed several times: {stats:?}");
 }
 
 /// Time goes on with every id, and no thread is far ahead of the others: entries die and their cells are taken over all the

@@ -8,6 +8,7 @@ mod args;
 mod dedup;
 mod demo;
 mod failure;
+mod generate;
 mod input;
 mod output;
 
@@ -21,6 +22,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
+        Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
         Err(error) => Failure::from_clap(&error),
     };

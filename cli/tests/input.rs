@@ -257,3 +257,17 @@ fn demo() {
     let fresh = |text: &str| text.lines().find(|l| l.trim_start().starts_with("fresh")).map(str::to_owned);
     assert_ne!(fresh(run.text()), fresh(other.text()));
 }
+
+#[test]
+fn help_is_short_or_long() {
+    for (command, first, more) in [
+        ("dedup", "Pass each event on once per window", "exactly one window later it is new again"),
+        ("gen", "Write a generated stream", "The same options give the same bytes"),
+        ("demo", "See it at work", "Every answer is compared with a plain recount"),
+    ] {
+        let help = |option| run(&[command, option], "").ok().text().replace('\n', " ");
+        let (short, long) = (help("-h"), help("--help"));
+        assert!(short.starts_with(first) && long.starts_with(first), "{long}");
+        assert!(!short.contains(more) && long.contains(more), "{long}");
+    }
+}

@@ -74,7 +74,7 @@ impl DedupBuilder {
     }
 
     /// Refuses ticks further ahead of the newest one seen than this: a single wild one would age the whole table. In the
-    /// window's unit, to within a 1024th of the window; default: no bound but the range of stamps (2^60 ticks from the first).
+    /// window's unit, to within a 1024th of the window; default: no bound but the range of stamps (2^59 ticks from the first).
     pub fn max_jump(mut self, max_jump: impl Into<Window>) -> Self {
         self.max_jump = Some(max_jump.into());
         self

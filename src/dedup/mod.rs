@@ -48,12 +48,12 @@ use std::fmt;
 /// # Guarantees
 /// Every operation is linearizable per id and lock-free; a duplicate is answered without a write to shared memory, a fresh
 /// id with one compare-and-exchange. A call costs one cache miss (two adjacent lines), and more for the buckets that overflow
-/// (about 1 in 5 at full capacity, 1 in 30 at three quarters). Memory is allocated by building, by [`Dedup::reset`], and a few bytes once or twice a
+/// (about 1 in 25 at full capacity). Memory is allocated by building, by [`Dedup::reset`], and a few bytes once or twice a
 /// window by the upkeep that calls share.
 ///
 /// # Identity
 /// Ids are told apart by 64 bits of their hash beside their bucket: a fresh id is taken for a duplicate with a probability
-/// of about 1.7e-18 (31 cells looked at, of 2^64) per call at most. `u64` ids are told apart exactly.
+/// of 3.5e-18 (64 cells looked at, of 2^64) per call at most. `u64` ids are told apart exactly.
 ///
 /// # Memory
 /// 40 bytes for each id of the capacity ([`Dedup::memory_bytes`]), fixed when it is built, given out by the system as it is
@@ -141,10 +141,10 @@ pub struct DedupStats {
     pub jumps: u64,
     /// Buckets of the table.
     pub buckets: u64,
-    /// How often a bucket has overflowed into its group's spill line.
-    pub spills: u64,
-    /// Buckets that look at their spill line as well, which costs them up to six more cache lines; from a sample.
-    pub spilled_buckets: u64,
+    /// How often a bucket has overflowed.
+    pub overflows: u64,
+    /// Buckets that have overflowed and not yet come back: their calls look at two more cache lines, seldom at all of the group.
+    pub overflown_buckets: u64,
     /// Whether 128-bit atomic operations are lock-free on this machine.
     pub lock_free: bool,
 }
@@ -234,7 +234,7 @@ impl Dedup {
     }
 
     /// Upkeep that calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
-    /// buckets (16 each) that have overflowed, and gives back the memory of replaced tables. Of use after a silence.
+    /// 64 cells that have overflown, and gives back the memory of replaced tables. Of use after a silence.
     pub fn maintain_at(&self, now: Tick, budget: usize) {
         if let Some(target) =
             self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
@@ -259,8 +259,8 @@ impl Dedup {
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
             buckets: self.table.geometry().buckets(),
-            spills: self.table.spills(),
-            spilled_buckets: self.table.spilled_buckets(SAMPLE),
+            overflows: self.table.overflows(),
+            overflown_buckets: self.table.overflown_buckets(),
             lock_free: crate::sync::is_lock_free(),
         }
     }
@@ -277,29 +277,29 @@ impl Dedup {
         self.seed
     }
 
-    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way, and for those
-    /// in between the spill line where there is one.
+    /// A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
     fn observe_each(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
         outcomes.clear();
         outcomes.reserve(n);
-        let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-        let fetch = |i: usize| {
-            let (hash, now) = event(i);
-            self.table.prefetch(hash);
-            (hash, now)
-        };
-        for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-            *slot = fetch(i);
-        }
         with_wide!(self.table.wide(), wide => {
+            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
             for start in (0..n).step_by(PINNED) {
                 let table = self.table.pin(wide);
+                let fetch = |i: usize| {
+                    let (hash, now) = event(i);
+                    table.prefetch(hash);
+                    (hash, now)
+                };
+                if start == 0 {
+                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
+                        *slot = fetch(i);
+                    }
+                }
                 outcomes.extend((start..n.min(start + PINNED)).map(|i| {
                     let (hash, now) = ahead[i % AHEAD];
                     if i + AHEAD < n {
                         ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
-                    table.prefetch_rest(ahead[(i + AHEAD / 2) % AHEAD].0);
                     self.observe_pinned(&table, hash, now)
                 }));
             }

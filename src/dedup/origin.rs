@@ -5,7 +5,7 @@ use crate::{
     time::Tick,
 };
 
-/// A stamp is a tick counted from shortly before the first one seen. So the 60 bits that an entry has for it are 36 years
+/// A stamp is a tick counted from shortly before the first one seen. So the 59 bits that an entry has for it are 18 years
 /// of nanoseconds from the first event, wherever the caller's zero is.
 #[derive(Debug)]
 pub(crate) struct Origin {
@@ -17,8 +17,8 @@ pub(crate) struct Origin {
 
 const UNSET: u64 = u64::MAX;
 
-/// Greater stamps are refused, well below what fits (2^60): marks raise a state by a tick.
-const MAX_STAMP: u64 = (1 << 60) - (1 << 32);
+/// Greater stamps are refused, well below what fits (2^59): marks raise a state by a tick.
+const MAX_STAMP: u64 = (1 << 59) - (1 << 32);
 
 impl Origin {
     pub(crate) fn new(base: u64) -> Origin {

@@ -37,13 +37,13 @@ pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
 #[cfg(not(windlass_loom))]
 pub(crate) use std::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU64, Ordering},
+    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering},
 };
 
 #[cfg(windlass_loom)]
 pub(crate) use loom::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU64, Ordering},
+    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering},
 };
 
 /// Called before an attempt is made again because another thread's step came first.

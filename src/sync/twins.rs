@@ -17,12 +17,16 @@ pub enum Twin {
     OwnTime,
     /// A forgotten entry can be overwritten at once.
     MarkGoesFirst,
-    /// A bucket with a spill line takes its own gone cell although the spill line has the least.
+    /// A bucket that has overflowed takes its own gone cell although the row's least stands elsewhere.
     HomeFirst,
-    /// The spill line is used as soon as one cell is flagged.
-    SpillEarly,
-    /// A bucket that is giving up the spill line puts a key there all the same.
-    SpillWhileClosing,
+    /// A full row is left for a wider one without a flag.
+    WiderWithoutFlag,
+    /// The flag is put on the first cell, not on the least.
+    FlagAnyCell,
+    /// A flag counts although it is marked as closing.
+    UseWhileClosing,
+    /// Of a key's cells the one furthest out counts.
+    OuterFirst,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.

@@ -5,7 +5,6 @@
 //! and has it uses the two instructions themselves.
 
 use portable_atomic::Ordering::{AcqRel, Acquire};
-use std::mem::MaybeUninit;
 
 /// 16 bytes that are loaded and compared-and-exchanged as one. Zero bytes are a valid value (0, 0).
 #[repr(transparent)]
@@ -24,15 +23,11 @@ pub(crate) trait Wide: Copy {
     /// Acquire.
     fn load(self, cell: &AtomicPair) -> Pair;
 
-    /// Loads cells one after the other, in order. Acquire. (Into `room`: returned arrays would be copied.)
-    #[inline(always)]
-    fn load_all<'a, const N: usize>(
-        self,
-        cells: &[AtomicPair; N],
-        room: &'a mut MaybeUninit<[Pair; N]>,
-    ) -> &'a [Pair; N] {
-        room.write(std::array::from_fn(|i| self.load(&cells[i])))
-    }
+    /// The low half alone. Acquire.
+    fn low(self, cell: &AtomicPair) -> u64;
+
+    /// The high half alone. Acquire.
+    fn high(self, cell: &AtomicPair) -> u64;
 
     /// Acquire and release on success, acquire on failure. Whether it was done.
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool;
@@ -93,6 +88,16 @@ impl Wide for Portable {
     }
 
     #[inline(always)]
+    fn low(self, cell: &AtomicPair) -> u64 {
+        self.load(cell).low
+    }
+
+    #[inline(always)]
+    fn high(self, cell: &AtomicPair) -> u64 {
+        self.load(cell).high
+    }
+
+    #[inline(always)]
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool {
         cell.0.compare_exchange(Self::word(old), Self::word(new), AcqRel, Acquire).is_ok()
     }
@@ -105,7 +110,10 @@ pub(crate) use native::Native;
 #[allow(unsafe_code)]
 mod native {
     use super::{AtomicPair, Pair, Wide};
-    use std::{arch::asm, mem::MaybeUninit};
+    use std::{
+        arch::asm,
+        sync::atomic::{AtomicU64, Ordering::Acquire},
+    };
 
     /// The machine has `cmpxchg16b`, and its aligned 16-byte vector loads are atomic: Intel, AMD and Zhaoxin promise that
     /// for processors with AVX (Intel SDM volume 3, 10.1.1; AMD APM volume 2, 7.3.2).
@@ -130,6 +138,15 @@ mod native {
         [b"GenuineIntel", b"AuthenticAMD", b"CentaurHauls", b"  Shanghai  "].iter().any(|v| vendor == *v)
     }
 
+    /// Half of a cell, in the order of this processor: the low one first.
+    #[inline(always)]
+    fn half(cell: &AtomicPair, i: usize) -> &AtomicU64 {
+        let halves = (&raw const *cell).cast::<AtomicU64>();
+        // SAFETY: in bounds and aligned. With `Native` cells are changed by one instruction, the assembly of `cas`, which
+        // the language sees as some change of both halves: no access of another size races with a load of one.
+        unsafe { &*halves.add(i) }
+    }
+
     impl Wide for Native {
         #[inline(always)]
         fn load(self, cell: &AtomicPair) -> Pair {
@@ -146,32 +163,14 @@ mod native {
             Pair { low, high }
         }
 
-        /// Through memory: what is read once and compared once need not pass through two registers.
         #[inline(always)]
-        fn load_all<'a, const N: usize>(
-            self,
-            cells: &[AtomicPair; N],
-            room: &'a mut MaybeUninit<[Pair; N]>,
-        ) -> &'a [Pair; N] {
-            const { assert!(N <= 32) };
-            let (from, into) = (cells.as_ptr(), room.as_mut_ptr());
-            // By hand, as a loop gives every cell two address registers.
-            macro_rules! copy {
-                ($($i:literal)+) => {$(
-                    if $i < N {
-                        // SAFETY: as above; both are arrays of N such cells, the second one ours.
-                        unsafe {
-                            asm!(concat!("vmovdqa {pair}, xmmword ptr [{from} + 16 * ", $i, "]"),
-                                 concat!("vmovdqa xmmword ptr [{into} + 16 * ", $i, "], {pair}"),
-                                 from = in(reg) from, into = in(reg) into, pair = out(xmm_reg) _,
-                                 options(nostack, preserves_flags));
-                        }
-                    }
-                )+};
-            }
-            copy!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31);
-            // SAFETY: all N were written.
-            unsafe { room.assume_init_ref() }
+        fn low(self, cell: &AtomicPair) -> u64 {
+            half(cell, 0).load(Acquire)
+        }
+
+        #[inline(always)]
+        fn high(self, cell: &AtomicPair) -> u64 {
+            half(cell, 1).load(Acquire)
         }
 
         #[inline(always)]

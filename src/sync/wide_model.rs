@@ -9,7 +9,6 @@ use loom::sync::atomic::{
 };
 use std::{
     collections::HashMap,
-    mem::MaybeUninit,
     sync::{Mutex, PoisonError},
 };
 
@@ -48,12 +47,12 @@ pub(crate) struct Pair {
 pub(crate) trait Wide: Copy {
     fn load(self, cell: &AtomicPair) -> Pair;
 
-    fn load_all<'a, const N: usize>(
-        self,
-        cells: &[AtomicPair; N],
-        room: &'a mut MaybeUninit<[Pair; N]>,
-    ) -> &'a [Pair; N] {
-        room.write(std::array::from_fn(|i| self.load(&cells[i])))
+    fn low(self, cell: &AtomicPair) -> u64 {
+        self.load(cell).low
+    }
+
+    fn high(self, cell: &AtomicPair) -> u64 {
+        self.load(cell).high
     }
 
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool;

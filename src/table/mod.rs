@@ -4,11 +4,14 @@
 //! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
 //! horizon, counts.
 
+mod call;
+mod closing;
 mod entry;
 mod geometry;
 mod group;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
+mod row;
 mod sweep;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;
@@ -16,7 +19,7 @@ pub(crate) mod truth;
 use crate::{
     error::ConfigError,
     hash::KeyHash,
-    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, prefetch, retry, with_wide},
+    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, retry, with_wide},
 };
 pub(crate) use geometry::Geometry;
 use geometry::{Group, Table};
@@ -72,8 +75,8 @@ impl KeyTable {
     /// Asks for the bucket of a key that will be updated soon.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let (group, bucket) = self.geometry.locate(hash);
-        prefetch(Group::bucket_address(self.hint.load(Relaxed).wrapping_add(group), bucket));
+        let group = self.hint.load(Relaxed).wrapping_add(self.geometry.group(hash));
+        Group::prefetch(group, hash.lo);
     }
 
     /// The present table, for some calls: keep it for a batch at most.
@@ -98,10 +101,10 @@ impl KeyTable {
         epoch::collect();
     }
 
-    /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: about two sweeps
-    /// over both halves in that time.
+    /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: one sweep
+    /// or more over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
-        self.sweep(self.geometry.groups() / 256 + 1);
+        self.sweep(self.geometry.groups() / 1024 + 1);
     }
 
     fn sweep(&self, budget: usize) {
@@ -117,13 +120,13 @@ impl KeyTable {
     }
 
     /// How often a bucket has overflowed.
-    pub(crate) fn spills(&self) -> u64 {
-        self.ground.spills.sum()
+    pub(crate) fn overflows(&self) -> u64 {
+        self.ground.overflows.sum()
     }
 
-    /// How many buckets look at their spill line, from a sample.
-    pub(crate) fn spilled_buckets(&self, sample: usize) -> u64 {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().sum(Some(sample), Group::spilled_buckets))
+    /// How many buckets look further than at their own cells.
+    pub(crate) fn overflown_buckets(&self) -> u64 {
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().overflown())
     }
 
     pub(crate) fn evicted(&self) -> u64 {
@@ -139,11 +142,12 @@ pub(crate) struct Pinned<'a, W> {
 }
 
 impl<W: Wide> Pinned<'_, W> {
-    /// For a key whose bucket has arrived: asks for the rest of what its update will look at.
+    /// Asks for all that a later update of the key is likely to look at.
     #[inline(always)]
-    pub(crate) fn prefetch_rest(&self, hash: KeyHash) {
-        let (group, bucket) = self.keys.geometry.locate(hash);
-        self.pin.get().groups[group].prefetch_spill(self.wide, bucket);
+    pub(crate) fn prefetch(&self, hash: KeyHash) {
+        let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
+        Group::prefetch(&raw const table.groups[group], hash.lo);
+        table.groups[group].prefetch_pair(hash.lo, &table.overflown[group]);
     }
 
     /// See [`Group::update`].
@@ -154,9 +158,9 @@ impl<W: Wide> Pinned<'_, W> {
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Result<R, Full> {
         loop {
-            let (group, bucket) = self.keys.geometry.locate(hash);
-            let table = self.pin.get();
-            match table.groups[group].update(self.wide, bucket, hash.lo, &self.keys.ground, &decide) {
+            let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
+            let overflown = || &table.overflown[group];
+            match table.groups[group].update(self.wide, hash.lo, &overflown, &self.keys.ground, &decide) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Full) => return Err(Full),
                 Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one

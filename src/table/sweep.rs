@@ -1,12 +1,12 @@
-//! Buckets that have overflowed look at two places for ever, and over many windows that becomes most of them. The sweep takes
-//! their flags away again once the spill line is empty: a little at a time, by whoever moves the horizon or maintains.
+//! Rows that have overflowed look further for ever, and over many windows that becomes most of them. The sweep makes them narrow
+//! again: some groups at a time, by whoever moves the horizon or maintains.
 
 use super::geometry::Group;
-use crate::sync::{Flagpole, Wide, epoch};
-use std::sync::Mutex;
+use crate::sync::{AtomicU8, Flagpole, Ordering::Relaxed, Wide, epoch};
+use std::{mem, ops::Range, sync::Mutex};
 
-/// How many groups ahead their hints are asked for.
-const AHEAD: usize = 8;
+/// How many groups ahead their memory is asked for.
+const AHEAD: usize = 16;
 
 /// Where the sweep over a table's groups stands.
 #[derive(Default)]
@@ -14,46 +14,49 @@ pub(super) struct Sweep(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    phase: Phase,
+    /// Groups that were asked to close, and what tells that every call has ended that began before.
+    closing: Option<(Range<usize>, Flagpole)>,
     next: usize,
 }
 
-#[derive(Default)]
-enum Phase {
-    #[default]
-    Closing,
-    /// Every group has been asked to close. Raised when every call that began before has ended.
-    Waiting(Flagpole),
-    Opening,
-}
-
 impl Sweep {
-    /// Goes on by `budget` groups; not at all if another thread is at it.
-    pub(super) fn go_on(&self, wide: impl Wide, groups: &[Group], gone: u64, budget: usize) {
+    /// Goes on by `budget` groups; not at all if another thread is at it. Few at a time: calls keep their rows wide that
+    /// come while they are closing.
+    pub(super) fn go_on(
+        &self,
+        wide: impl Wide,
+        groups: &[Group],
+        overflown: &[AtomicU8],
+        gone: u64,
+        budget: usize,
+    ) {
         let Ok(mut state) = self.0.try_lock() else { return };
-        if let Phase::Waiting(ended) = &state.phase {
+        if let Some((closing, ended)) = &mut state.closing {
             if !ended.is_raised() {
                 return epoch::collect();
             }
-            state.phase = Phase::Opening;
+            each(groups, overflown, mem::take(closing), |group, overflown| group.open(wide, overflown, gone));
+            state.closing = None;
         }
         let end = state.next.saturating_add(budget).min(groups.len());
-        for (i, group) in (state.next..).zip(&groups[state.next..end]) {
-            if let Some(soon) = groups.get(i + AHEAD) {
-                soon.prefetch_hint();
-            }
-            match state.phase {
-                Phase::Opening => group.open(wide, gone),
-                _ => group.close(wide, gone),
-            }
+        let (part, mut any) = (state.next..end, false);
+        each(groups, overflown, part.clone(), |group, overflown| any |= group.close(wide, overflown, gone));
+        if any {
+            state.closing = Some((part, epoch::when_all_ended()));
         }
-        state.next = end;
-        if end == groups.len() {
-            state.next = 0;
-            state.phase = match state.phase {
-                Phase::Opening => Phase::Closing,
-                _ => Phase::Waiting(epoch::when_all_ended()),
-            };
+        state.next = if end == groups.len() { 0 } else { end };
+    }
+}
+
+/// Calls `f` with each group of `part` that has something for it.
+fn each(groups: &[Group], overflown: &[AtomicU8], part: Range<usize>, mut f: impl FnMut(&Group, &AtomicU8)) {
+    let (groups, overflown) = (&groups[part.clone()], &overflown[part]);
+    for (i, (group, bits)) in groups.iter().zip(overflown).enumerate() {
+        if let (Some(group), Some(bits)) = (groups.get(i + AHEAD), overflown.get(i + AHEAD)) {
+            group.prefetch_overflown(bits);
+        }
+        if bits.load(Relaxed) != 0 {
+            f(group, bits);
         }
     }
 }

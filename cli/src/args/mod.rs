@@ -1,5 +1,7 @@
 //! The command line: one struct per command, and the groups of options that commands share.
 
+mod decimals;
+mod generate;
 mod values;
 
 use std::path::PathBuf;
@@ -7,6 +9,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
+pub(crate) use decimals::{Share, Skew};
+pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -20,15 +24,15 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// What a command does is said at its struct: words here would take the place of those, all of them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Pass each event on once per window: drop what repeats an id seen less than the window ago
     Dedup(Box<DedupArgs>),
-    /// See it at work on a generated stream: no files, no server, a few seconds
+    Gen(GenArgs),
     Demo(DemoArgs),
 }
 
-/// Pass each event on once per window.
+/// Pass each event on once per window: drop what repeats an id seen less than the window ago
 ///
 /// An event is a duplicate if its id was let through less than the window before; exactly one window later it is new again.
 /// Duplicates do not prolong anything (unless --refresh). Records are passed on unchanged, byte by byte; results go to
@@ -162,7 +166,7 @@ pub(crate) enum ReportKind {
     Json,
 }
 
-/// See it at work on a generated stream.
+/// See it at work on a generated stream: no files, no server, a few seconds
 ///
 /// The stream is the same for the same seed. Every answer is compared with a plain recount; exit status 1 if they differ.
 #[derive(Debug, Args)]

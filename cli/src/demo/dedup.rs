@@ -7,8 +7,8 @@ use std::{
 
 use windlass::{Dedup, Refused, Tick, Verdict, Window};
 
-use super::{Event, Stage, stream::Shape};
-use crate::{failure::Failure, output};
+use super::{Event, Stage};
+use crate::{failure::Failure, generate::Shape, output};
 
 const WINDOW: Duration = Duration::from_secs(5);
 
@@ -34,16 +34,16 @@ struct Counts {
 impl DedupStage {
     pub(super) fn new(shape: &Shape) -> Result<DedupStage, Failure> {
         // The ids of one window and the lateness, were they all new; and some room.
-        let span = WINDOW + shape.lateness;
-        let live = span.as_nanos() / shape.gap.as_nanos().max(1);
+        let lateness = Duration::from_nanos(shape.lateness);
+        let live = (WINDOW + lateness).as_secs() * shape.rate;
         let dedup = Dedup::builder(WINDOW)
             .capacity(usize::try_from(live + live / 4).unwrap_or(usize::MAX))
-            .lateness(shape.lateness)
+            .lateness(lateness)
             .build()
             .map_err(Failure::bad)?;
         Ok(DedupStage {
             dedup,
-            lateness: shape.lateness,
+            lateness,
             recount: Recount::default(),
             events: Vec::new(),
             verdicts: Vec::new(),
@@ -138,7 +138,7 @@ impl Recount {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::stream::Stream, *};
+    use super::{super::stream, *};
 
     #[test]
     fn the_recount_is_the_definition() {
@@ -154,9 +154,9 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_is_noticed() {
-        let shape = Shape::new(5000);
+        let shape = stream::shape(5000, 1).unwrap();
         let mut stage = DedupStage::new(&shape).unwrap();
-        let events: Vec<Event> = Stream::new(&shape, 1).collect();
+        let events: Vec<Event> = stream::events(&shape).collect();
         stage.take(&events[..4000]).unwrap();
         assert!(stage.summary(Duration::ZERO).1);
         stage.dedup.reset().unwrap();

@@ -11,9 +11,10 @@ use std::time::Duration;
 use crate::{
     args::DemoArgs,
     failure::Failure,
+    generate::Shape,
     output::{self, Progress},
 };
-use stream::{Event, Shape, Stream};
+use stream::Event;
 
 /// Events are generated, and shown to a stage, this many at a time.
 const CHUNK: usize = 1 << 15;
@@ -33,11 +34,11 @@ trait Stage {
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
-    let shape = Shape::new(args.events.0);
+    let shape = stream::shape(args.events.0, args.seed)?;
     let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(dedup::DedupStage::new(&shape)?)];
-    say(&format!("{}\n", shape.describe(args.seed)))?;
+    say(&format!("{}\n", stream::describe(&shape)))?;
     for stage in &mut stages {
-        let took = take_all(stage.as_mut(), &shape, args)?;
+        let took = take_all(stage.as_mut(), &shape, args.quiet)?;
         let (lines, right) = stage.summary(took);
         let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
         say(&format!("\n{}\n{lines}", stage.title()))?;
@@ -51,13 +52,13 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-fn take_all(stage: &mut dyn Stage, shape: &Shape, args: &DemoArgs) -> Result<Duration, Failure> {
-    let progress = Progress::over_events(args.quiet, shape.events);
-    let mut stream = Stream::new(shape, args.seed);
+fn take_all(stage: &mut dyn Stage, shape: &Shape, quiet: bool) -> Result<Duration, Failure> {
+    let progress = Progress::over_events(quiet, shape.events);
+    let mut events = stream::events(shape);
     let (mut took, mut chunk) = (Duration::ZERO, Vec::with_capacity(CHUNK));
     loop {
         chunk.clear();
-        chunk.extend(stream.by_ref().take(CHUNK));
+        chunk.extend(events.by_ref().take(CHUNK));
         if chunk.is_empty() {
             return Ok(took);
         }

@@ -45,7 +45,7 @@ use sort::Sorter;
 use source::Source;
 pub(crate) use spec::Need;
 use spec::Spec;
-pub(crate) use time::{Resolution, TimeFormat};
+pub(crate) use time::{LAST, Resolution, TimeFormat, TimeReader};
 
 /// All sources of a run, as one stream of events in processing order.
 pub(crate) struct Input {

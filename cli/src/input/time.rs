@@ -8,7 +8,7 @@ use jiff::{Timestamp, fmt::strtime::BrokenDownTime, tz::Offset};
 use crate::failure::show;
 
 /// The last time allowed: in the year 2262.
-const LAST: u64 = (1 << 63) - 1;
+pub(crate) const LAST: u64 = (1 << 63) - 1;
 
 /// What event times are cut to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

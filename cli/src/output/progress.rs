@@ -15,6 +15,9 @@ use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, Prog
 /// A run that is over by then needs no bar.
 const PATIENCE: Duration = Duration::from_millis(300);
 
+/// Where the end is known.
+const KNOWN: &str = "{bar:30} {percent:>3} %  {events} events, {rate}/s, {eta} left";
+
 /// Shows how far a run is. Gone when dropped, so before any summary or error.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -38,9 +41,7 @@ impl Progress {
             return Progress::none();
         }
         let (bar, template) = match size {
-            Some(size) => {
-                (ProgressBar::new(size), "{bar:30} {percent:>3} %  {events} events, {rate}/s, {eta} left")
-            }
+            Some(size) => (ProgressBar::new(size), KNOWN),
             None => (ProgressBar::no_length(), "{spinner} {bytes}  {events} events, {rate}/s, {elapsed}"),
         };
         Progress::show(bar, template, Some(read))
@@ -52,6 +53,14 @@ impl Progress {
             return Progress::none();
         }
         Progress::show(ProgressBar::new(events), "{bar:30} {percent:>3} %  {events} events  {msg}", None)
+    }
+
+    /// Over a known number of events that go to stdout as records. Whoever reads them from a pipe may have a bar as well.
+    pub(crate) fn over_records(quiet: bool, events: u64) -> Progress {
+        if quiet || !stderr().is_terminal() || stdout().is_terminal() || stdout_is_pipe() {
+            return Progress::none();
+        }
+        Progress::show(ProgressBar::new(events), KNOWN, None)
     }
 
     fn none() -> Progress {
@@ -104,6 +113,16 @@ impl Progress {
             bar.set_message(message);
         }
     }
+}
+
+fn stdout_is_pipe() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        std::fs::metadata("/dev/stdout").is_ok_and(|meta| meta.file_type().is_fifo())
+    }
+    #[cfg(not(unix))]
+    false
 }
 
 impl Drop for Progress {

@@ -10,7 +10,7 @@ use crate::{failure::Failure, input::Batch};
 /// One system call for so many bytes.
 const BUFFER: usize = 256 << 10;
 
-/// Writes the chosen records of a batch.
+/// Writes records, such as the chosen ones of a batch.
 pub(crate) struct Records {
     out: BufWriter<Box<dyn Write>>,
     /// The header is written.
@@ -58,6 +58,11 @@ impl Records {
             first = last + 1;
         }
         Ok(())
+    }
+
+    /// Writes records that are text already.
+    pub(crate) fn text(&mut self, text: &[u8]) -> Result<(), Failure> {
+        self.out.write_all(text).map_err(|e| failed(&e))
     }
 
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
