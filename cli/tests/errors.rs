@@ -34,10 +34,10 @@ fn usage() {
         (&["dedup", "--window", "14000d"], "--window 14000d is out of range: 1ns to 3335d (9 years)"),
         (
             &["dedup", "--window-count", "0"],
-            "--window-count 0 is out of range: 1 to 576460752303423488 events",
+            "--window-count 0 is out of range: 1 to 288230376151711744 events",
         ),
         (
-            &["dedup", "--window", "3000d", "--lateness", "6000d"],
+            &["dedup", "--window", "3000d", "--lateness", "3000d"],
             "--lateness 3000d is out of range: with the window 3335d (9 years) at most",
         ),
         (

@@ -15,6 +15,10 @@ pub(super) enum Borders {
 }
 
 impl Borders {
+    pub(super) fn csv() -> Borders {
+        Borders::Csv(Csv::FieldStart)
+    }
+
     /// How many bytes up to the end of the last record that ends in these, which follow on those of the call before.
     pub(super) fn last_in(&mut self, bytes: &[u8]) -> Option<usize> {
         match self {
@@ -78,22 +82,26 @@ mod tests {
         *,
     };
 
-    /// The same, by the parser: the ends of records that a newline ends.
+    /// The same, by the parser: the ends of records and blank lines that a newline ends.
     fn by_parser(data: &[u8]) -> Option<usize> {
         let (mut parser, mut at, mut border) = (CsvParser::new(), 0, None);
-        while let Found::Record { end, .. } = parser.next(&data[at..]) {
+        loop {
+            let (blank, end) = match parser.next(&data[at..]) {
+                Found::Record { start, end } => (start, Some(end)),
+                Found::OpenQuote { start } => (start, None),
+                Found::End => (data.len() - at, None),
+            };
+            border = memrchr(b'\n', &data[at..at + blank]).map_or(border, |newline| Some(at + newline + 1));
+            let Some(end) = end else { return border };
             at += end;
             border = if data[..at].ends_with(b"\n") { Some(at) } else { border };
         }
-        // Blank lines behind the last record.
-        let blank = data[at..].iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
-        memrchr(b'\n', &data[at..at + blank]).map_or(border, |newline| Some(at + newline + 1))
     }
 
     #[test]
     fn agrees_with_the_parser_on_all_short_texts() {
         const LETTERS: &[u8; 5] = b"a,\"\n\r";
-        for length in 1..=7 {
+        for length in 1..=6 {
             for mut number in 0..5_usize.pow(length) {
                 let mut text = Vec::new();
                 for _ in 0..length {
@@ -101,13 +109,14 @@ mod tests {
                     number /= 5;
                 }
                 let shown = String::from_utf8_lossy(&text).into_owned();
-                assert_eq!(Csv::FieldStart.last_in(&text), by_parser(&text), "{shown:?}");
+                let right = by_parser(&text);
+                assert_eq!(Csv::FieldStart.last_in(&text), right, "{shown:?}");
                 // In two parts.
                 for cut in 1..text.len() {
                     let mut borders = Csv::FieldStart;
                     let first = borders.last_in(&text[..cut]);
                     let second = borders.last_in(&text[cut..]).map(|border| cut + border);
-                    assert_eq!(second.or(first), by_parser(&text), "{shown:?} cut at {cut}");
+                    assert_eq!(second.or(first), right, "{shown:?} cut at {cut}");
                 }
             }
         }
