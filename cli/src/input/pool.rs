@@ -117,7 +117,8 @@ fn work(shared: &Shared, parser: &mut Parser) {
         let Some(mut portion) = shared.wait_for_room() else { return };
         let number = feed.next;
         let outcome = feed.feed.next(&mut portion);
-        feed.next += 1;
+        // The end keeps its number, whoever comes upon it.
+        feed.next += u64::from(!matches!(outcome, Ok(false)));
         lock(&shared.state).long += portion.block.long();
         drop(feed);
         let parsed = match outcome {
@@ -126,7 +127,7 @@ fn work(shared: &Shared, parser: &mut Parser) {
                 Ok(portion)
             }
             Ok(false) => {
-                lock(&shared.state).end.get_or_insert(number);
+                lock(&shared.state).end = Some(number);
                 shared.news.notify_one();
                 return;
             }
