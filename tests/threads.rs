@@ -184,7 +184,8 @@ fn one_winner_while_rows_become_wide_and_narrow() {
     let (groups, ids) = crowded();
     let batch = |thread| if thread < 4 { 1 } else { 40 };
     let offered = |window, id| window % 3 == 0 || id % 24 % 20 < 7;
-    let dedup = OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+    let dedup =
+        OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
     let stats = dedup.stats();
     assert!(stats.overflows > 2 * OVERFLOWING, "they overflowed several times: {stats:?}");
 }

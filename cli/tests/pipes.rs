@@ -84,7 +84,16 @@ fn an_error_does_not_wait_for_the_end_of_the_input() {
     for threads in ["1", "3", "64"] {
         for many in [0, 300_000] {
             let mut child = start(&[
-                "dedup", "-q", "--window", "1h", "--format", "jsonl", "--id", "a", "--threads", threads,
+                "dedup",
+                "-q",
+                "--window",
+                "1h",
+                "--format",
+                "jsonl",
+                "--id",
+                "a",
+                "--threads",
+                threads,
             ]);
             let mut stdin = child.stdin.take().unwrap();
             stdin.write_all(b"{\"a\":1}\nbad\n").unwrap();

@@ -69,7 +69,11 @@ fn carriage_returns() {
     for (options, record, header) in &KINDS[1..] {
         let (a, b, header) = (record("a"), record("b"), header.replace('\n', "\r\n"));
         let written = format!("{}{a}\r\n{b}\r\n", header.replace('\r', ""));
-        assert_eq!(out(options, format!("{header}{a}\r\n{a}\n{b}\r\n{a}\r\n")), written.as_bytes(), "{options:?}");
+        assert_eq!(
+            out(options, format!("{header}{a}\r\n{a}\n{b}\r\n{a}\r\n")),
+            written.as_bytes(),
+            "{options:?}"
+        );
     }
     assert_eq!(out(&[], "a\r\na\na\r\n"), b"a\r\na\n", "in lines it belongs to the id");
 }
@@ -99,17 +103,14 @@ fn long_records() {
         assert!(out(options, input) == text.as_bytes(), "{options:?}");
     }
     let huge = format!("a\t{}\n", "x".repeat(100 << 20));
-    assert!(out(&["--format", "tsv", "--id", "2"], format!("{huge}{huge}")) == huge.as_bytes());
+    assert!(out(&["--format", "tsv", "--id", "1"], format!("{huge}{huge}")) == huge.as_bytes());
 }
 
 #[test]
 fn long_records_that_are_wrong_give_short_messages() {
     let long = "x".repeat(10 << 20);
-    dedup(&["--format", "jsonl", "--id", "a"], format!("{{\"a\":1}}\n{{\"a\":\"{long}\n")).failed(
-        2,
-        "stdin:2: not a JSON object: control character (\\u0000-\\u001F) found while parsing a string at column \
-         10485767",
-    );
+    dedup(&["--format", "jsonl", "--id", "a"], format!("{{\"a\":1}}\n{{\"a\":\"{long}\n"))
+        .failed(2, "stdin:2: not a JSON object: EOF while parsing a string at column 10485766");
     let time = dedup(&["--format", "tsv", "--id", "1", "--time", "2"], format!("a\t{long}\n"));
     let shown = "x".repeat(60);
     time.failed(
@@ -213,7 +214,8 @@ fn a_full_disk() {
             assert_eq!(said, "windlass: cannot write to stdout: No space left on device\n");
             assert_eq!(output.status.code(), Some(1));
         }
-        let run = dir.run(&["dedup", "-q", "--window", "1h", "--emit", "none", "--decisions", "/dev/full", file]);
+        let run =
+            dir.run(&["dedup", "-q", "--window", "1h", "--emit", "none", "--decisions", "/dev/full", file]);
         run.failed(1, "cannot write /dev/full: No space left on device");
     }
     dir.holds(&["few", "many"]);

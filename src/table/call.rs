@@ -91,7 +91,11 @@ impl<'a, W: Wide> Call<'a, W> {
             Decision::Keep(answer) => {
                 // "Gone" counts only if the cell is as it was: the horizon may have passed the state seen, not a later one.
                 let passed = state.is_none() && !twin!(GoneAtFirstSight);
-                return if passed && self.wide.load(cell) != entry { Step::Again } else { Step::Done(answer) };
+                return if passed && self.wide.load(cell) != entry {
+                    Step::Again
+                } else {
+                    Step::Done(answer)
+                };
             }
         };
         let open = !entry.high().has(Flag::Sealed) || twin!(IgnoreSeal);

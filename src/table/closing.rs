@@ -23,7 +23,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         for bucket in bits(overflown.load(Relaxed)) {
             match self.widest_flag(wide, bucket) {
                 Some(flag) if !self.has_strangers(wide, bucket, flag.width, gone) => {
-                    any |= flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
+                    any |=
+                        flag.high().has(Flag::Closing) || flag.change(wide, flag.high().with(Flag::Closing));
                 }
                 Some(_) => {}
                 None => self.forget(wide, bucket, overflown),
@@ -62,9 +63,10 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     fn has_strangers(&self, wide: impl Wide, bucket: usize, width: usize, gone: u64) -> bool {
         let row = Self::row(bucket, width);
         Self::row(bucket, width + 1).filter(|b| !row.contains(b)).any(|b| {
-            self.buckets[b].iter().map(|cell| wide.load(cell)).any(|e| {
-                e.state() > gone && row.contains(&Self::bucket_of(e.key()))
-            })
+            self.buckets[b]
+                .iter()
+                .map(|cell| wide.load(cell))
+                .any(|e| e.state() > gone && row.contains(&Self::bucket_of(e.key())))
         })
     }
 

@@ -108,9 +108,8 @@ impl Open {
 
     /// The columns are where the header says, and records begin behind it.
     fn find_header(&mut self, portion: &mut Portion) -> Result<(), Failure> {
-        let wrong = |(line, what)| {
-            Failure::Bad(format!("{}:{}: {what}", self.file.source, self.lines + line + 1))
-        };
+        let wrong =
+            |(line, what)| Failure::Bad(format!("{}:{}: {what}", self.file.source, self.lines + line + 1));
         let Some(header) =
             Header::find(self.format, &self.file.wanted, portion.block.text()).map_err(wrong)?
         else {

@@ -30,7 +30,10 @@ pub(crate) struct Maker {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Unfit {
     /// A field is absent, and that was said to be fine: so many events less.
-    Absent { what: String, events: u64 },
+    Absent {
+        what: String,
+        events: u64,
+    },
     Wrong(String),
     /// `--on-error skip` does not help.
     Fatal(String),
