@@ -1,7 +1,7 @@
 //! Pipes: read line by line, closed early, and files that are none.
 
 #![cfg(unix)]
-#![allow(clippy::expect_used)] // clippy knows tests only by their attribute
+#![allow(clippy::expect_used, clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
 

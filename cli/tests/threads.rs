@@ -41,7 +41,7 @@ fn rows(seed: u64, count: u64, mut write: impl FnMut(&mut String, u64, u64, &str
     for _ in 0..count {
         now += random.below(20);
         let (id, late) = (random.below(count / 3), random.below(3) / 2 * random.below(500));
-        write(&mut text, id, now - late, &"padding, "[..random.below(10) as usize]);
+        write(&mut text, id, now - late, &"padding, "[usize::from(random.below(10) < 5) * 8..]);
     }
     text
 }

@@ -20,7 +20,7 @@ use super::{
 pub(super) enum Fields {
     Lines,
     Tsv(Tsv),
-    Csv(CsvParser, Columns),
+    Csv(Box<CsvParser>, Columns),
     Jsonl(Json),
     Combined(Combined),
 }
@@ -37,7 +37,7 @@ impl Fields {
         Ok(match format {
             Format::Lines => Fields::Lines,
             Format::Tsv => Fields::Tsv(Tsv::new(columns)),
-            Format::Csv => Fields::Csv(CsvParser::new(), columns),
+            Format::Csv => Fields::Csv(Box::new(CsvParser::new()), columns),
             Format::Jsonl => Fields::Jsonl(Json::new(wanted)),
             Format::Combined => Fields::Combined(Combined::new(&wanted.names)?),
         })

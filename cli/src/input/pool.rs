@@ -18,7 +18,7 @@ use super::{feed::Feed, parser::Parser, portion::Portion, spec::Spec};
 use crate::failure::{Failure, reason};
 
 /// Long records ahead of the consumer may take this much memory together, beside the one that is being read.
-const LONG: usize = 64 << 20;
+const LONG: usize = if cfg!(test) { 2 << 20 } else { 64 << 20 };
 
 /// The consumer's end. Threads that are at work when it is dropped end with what they have in hand, or with the process:
 /// nobody can wake one that waits for a pipe.
@@ -171,4 +171,43 @@ impl Drop for Watch<'_> {
 /// A panic elsewhere left nothing half-done: what is shared changes in single steps.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::atomic::AtomicU64};
+
+    use clap::Parser as _;
+    use windlass::Seed;
+
+    use super::{
+        super::{blocks::BLOCK, spec::Need},
+        *,
+    };
+    use crate::args::{Cli, Command};
+
+    fn pool(threads: usize, file: &str) -> Pool {
+        let cli = Cli::try_parse_from(["windlass", "dedup", "--window", "1s", file]).unwrap();
+        let Command::Dedup(args) = cli.command else { unreachable!() };
+        let need = Need { key: &[], option: "--id", text: true, numbered: true, seed: Seed(0) };
+        let spec = Arc::new(Spec::new(&args.input, need).unwrap());
+        Pool::start(threads, Feed::new(&spec, Arc::new(AtomicU64::new(0))), &spec).unwrap()
+    }
+
+    #[test]
+    fn long_records_wait_their_turn() {
+        let path = std::env::temp_dir().join(format!("windlass-pool-{}", std::process::id()));
+        // In blocks of 1 MiB each.
+        let line = |i: usize| format!("{i}{}\n", "x".repeat(5 * BLOCK));
+        fs::write(&path, (0..60).map(line).collect::<String>()).unwrap();
+        let mut pool = pool(4, path.to_str().unwrap());
+        let (mut portion, mut text) = (Portion::default(), Vec::new());
+        while pool.next(&mut portion).unwrap() {
+            let long = lock(&pool.shared.state).long;
+            assert!(long <= LONG + 8 * BLOCK, "{long}");
+            text.extend_from_slice(portion.block.text());
+        }
+        assert!(text == fs::read(&path).unwrap());
+        fs::remove_file(path).unwrap();
+    }
 }
