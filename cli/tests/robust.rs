@@ -183,7 +183,7 @@ fn no_permission() {
     use std::os::unix::fs::PermissionsExt;
     let dir = Dir::new();
     let path = dir.put("secret", "a\n").0.join("secret");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::File::open(&path).is_ok() {
         writeln!(std::io::stderr(), "SKIPPED: this user may read everything").unwrap();
         return;
