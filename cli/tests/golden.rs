@@ -67,26 +67,33 @@ fn compare(file: &str, view: &str, lateness: &str, fields: &[&str], answers_expe
         let dedup = answers.dedup.iter().map(|(t, answer)| ("--window", format!("{}ms", value(t)), answer));
         let last_n = answers.last_n.iter().map(|(n, answer)| ("--window-count", value(n).to_owned(), answer));
         for (option, value, answer) in dedup.chain(last_n) {
-            let dir = Dir::new();
             let path = path.to_str().expect("text");
-            let mut args = vec!["dedup", option, &value, "--resolution", "ms", "--emit", "none"];
-            args.extend(["--report", "json", "--decisions", "decisions"]);
-            args.extend(fields.iter().chain(order).chain(&[path]));
-            let report = dir.run(&args).ok().json();
-            let decisions = fs::read(dir.0.join("decisions")).expect("written");
-            let ones = decisions.iter().filter(|&&b| b == b'1').count();
-            let zeros = decisions.iter().filter(|&&b| b == b'0').count();
-            assert_eq!((ones, zeros), (answer.ones, answer.zeros), "{args:?}");
-            assert_eq!(ones + zeros, decisions.len(), "nothing but 0 and 1: {args:?}");
-            assert_eq!(&decisions[..64], answer.head.as_bytes(), "{args:?}");
-            assert_eq!(hex(&Sha256::digest(&decisions)), answer.sha256, "{args:?}");
-            assert_eq!(report["events"], events, "{args:?}");
-            assert_eq!(report["fresh"], answer.zeros, "{args:?}");
-            assert_eq!(report["duplicates"], answer.ones, "{args:?}");
+            for threads in ["1", "4"] {
+                let mut args = vec!["dedup", option, &value, "--resolution", "ms", "--threads", threads];
+                args.extend(fields.iter().chain(order).chain(&[path]));
+                check(&args, answer, events);
+            }
             compared += 1;
         }
     }
     assert_eq!(compared, answers_expected, "all of the view's answers");
+}
+
+/// Runs it, and compares every decision with the answer.
+fn check(args: &[&str], answer: &Answer, events: u64) {
+    let dir = Dir::new();
+    let told = ["--emit", "none", "--report", "json", "--decisions", "decisions"];
+    let report = dir.run(&[args, &told].concat()).ok().json();
+    let decisions = fs::read(dir.0.join("decisions")).expect("written");
+    let ones = decisions.iter().filter(|&&b| b == b'1').count();
+    let zeros = decisions.iter().filter(|&&b| b == b'0').count();
+    assert_eq!((ones, zeros), (answer.ones, answer.zeros), "{args:?}");
+    assert_eq!(ones + zeros, decisions.len(), "nothing but 0 and 1: {args:?}");
+    assert_eq!(&decisions[..64], answer.head.as_bytes(), "{args:?}");
+    assert_eq!(hex(&Sha256::digest(&decisions)), answer.sha256, "{args:?}");
+    assert_eq!(report["events"], events, "{args:?}");
+    assert_eq!(report["fresh"], answer.zeros, "{args:?}");
+    assert_eq!(report["duplicates"], answer.ones, "{args:?}");
 }
 
 /// `60000` of `T=60000`.

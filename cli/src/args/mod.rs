@@ -143,6 +143,9 @@ pub(crate) struct InputArgs {
     /// A record that cannot be read: stop with exit status 2, or skip and count it
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub(crate) on_error: OnError,
+    /// Threads that read and parse, 1 to 64; with more than one, another judges and writes. The results are the same
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) threads: u8,
 }
 
 /// What is told besides the results.

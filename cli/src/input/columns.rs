@@ -3,7 +3,7 @@
 use crate::failure::show;
 
 /// The columns wanted, from 0.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
     pub(crate) wanted: Vec<usize>,
 }

@@ -22,7 +22,7 @@ const REFERER: usize = 8;
 const AGENT: usize = 9;
 
 /// Takes the wanted fields out of a log line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Combined {
     wanted: Vec<usize>,
 }

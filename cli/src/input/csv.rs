@@ -6,6 +6,9 @@ use csv_core::{ReadRecordResult, Reader};
 
 use super::{columns::Columns, slots::Slots};
 
+/// Buffers beyond this are not kept.
+const LONG: usize = 1 << 20;
+
 /// Finds the next record and takes its fields apart.
 #[derive(Debug)]
 pub(crate) struct CsvParser {
@@ -21,12 +24,17 @@ pub(crate) struct CsvParser {
 pub(crate) enum Found {
     /// A record: `start..end` is its text, with its line end.
     Record { start: usize, end: usize },
-    /// A record that ends beyond the data: more is needed.
-    Incomplete,
     /// Nothing more.
     End,
-    /// A quote that is never closed.
-    OpenQuote,
+    /// A record with a quote that is never closed.
+    OpenQuote { start: usize },
+}
+
+/// Another one: not derived, since a clone of csv-core 0.1.13's reader has but half of its tables.
+impl Clone for CsvParser {
+    fn clone(&self) -> CsvParser {
+        CsvParser::new()
+    }
 }
 
 impl CsvParser {
@@ -34,25 +42,28 @@ impl CsvParser {
         CsvParser { reader: Reader::new(), text: vec![0; 1024], ends: vec![0; 32], fields: 0 }
     }
 
-    /// Reads the record at the start of `data`. `eof`: there is nothing behind the data.
-    pub(crate) fn next(&mut self, data: &[u8], eof: bool) -> Found {
+    /// Reads the record at the start of `data`, whose end is the end of a record or of the file.
+    pub(crate) fn next(&mut self, data: &[u8]) -> Found {
         // Blank lines are no records (the parser thinks so too, but would count them to the next one).
         let start = data.iter().take_while(|b| matches!(b, b'\n' | b'\r')).count();
         self.reader.reset();
+        // A long record had them grow.
+        if self.text.len() > LONG {
+            self.text = vec![0; 1024];
+        }
+        if self.ends.len() > LONG {
+            self.ends = vec![0; 32];
+        }
         let (mut read, mut written, mut ended) = (start, 0, 0);
         // To the parser no input means that there is none any more.
-        let mut finished = eof && start == data.len();
+        let mut finished = start == data.len();
         loop {
-            if read == data.len() && !eof {
-                return Found::Incomplete;
-            }
             let input = if finished { &[] } else { &data[read..] };
             let (result, nin, nout, nend) =
                 self.reader.read_record(input, &mut self.text[written..], &mut self.ends[ended..]);
             (read, written, ended) = (read + nin, written + nout, ended + nend);
             match result {
-                ReadRecordResult::InputEmpty if eof => finished = true,
-                ReadRecordResult::InputEmpty => return Found::Incomplete,
+                ReadRecordResult::InputEmpty => finished = true,
                 ReadRecordResult::OutputFull => self.text.resize(self.text.len() * 2, 0),
                 ReadRecordResult::OutputEndsFull => self.ends.resize(self.ends.len() * 2, 0),
                 ReadRecordResult::End => return Found::End,
@@ -63,7 +74,7 @@ impl CsvParser {
         let record = &data[start..read];
         // A record ended by the end of the data and not by its line end: does a quote swallow the rest?
         if finished && (record.ends_with(b"\n") || memchr::memchr_iter(b'"', record).count() % 2 == 1) {
-            return Found::OpenQuote;
+            return Found::OpenQuote { start };
         }
         let newline = record.ends_with(b"\r") && data.get(read) == Some(&b'\n');
         Found::Record { start, end: read + usize::from(newline) }
@@ -94,7 +105,7 @@ mod tests {
     fn all(data: &str) -> (Vec<Vec<String>>, Vec<&str>, Found) {
         let (mut parser, mut rows, mut raw, mut at) = (CsvParser::new(), vec![], vec![], 0);
         loop {
-            match parser.next(&data.as_bytes()[at..], true) {
+            match parser.next(&data.as_bytes()[at..]) {
                 Found::Record { start, end } => {
                     raw.push(&data[at + start..at + end]);
                     rows.push(parser.fields().map(|f| String::from_utf8_lossy(f).into_owned()).collect());
@@ -123,20 +134,16 @@ mod tests {
 
     #[test]
     fn quotes_left_open() {
-        assert_eq!(all("a\n\"b,c\nd\n").2, Found::OpenQuote);
-        assert_eq!(all("a\n\"b").2, Found::OpenQuote);
+        assert_eq!(all("a\n\"b,c\nd\n").2, Found::OpenQuote { start: 0 });
+        assert_eq!(all("a\n\n\"b").2, Found::OpenQuote { start: 1 });
         assert_eq!(all("a\n5\" disk,x\n").2, Found::End, "a quote inside a field is a character");
         assert_eq!(all("a\n\"b\"").2, Found::End);
     }
 
     #[test]
-    fn waits_for_the_rest() {
-        let mut parser = CsvParser::new();
-        for end in 0..8 {
-            assert_eq!(parser.next(&b"\"a\nb\",c\n"[..end], false), Found::Incomplete, "{end}");
+    fn blank_lines_are_the_end() {
+        for blank in ["", "\n", "\n\r\n"] {
+            assert_eq!(CsvParser::new().next(blank.as_bytes()), Found::End, "{blank:?}");
         }
-        assert_eq!(parser.next(b"\"a\nb\",c\nd", false), Found::Record { start: 0, end: 8 });
-        assert_eq!(parser.next(b"", true), Found::End);
-        assert_eq!(parser.next(b"\n\r\n", true), Found::End);
     }
 }

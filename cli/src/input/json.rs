@@ -15,8 +15,11 @@ use super::{
 /// The element of `--each`, as the first step of a path.
 const ELEMENT: &str = "@";
 
+/// A list of more elements is not kept.
+const LONG: usize = 1 << 16;
+
 /// A wanted field.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) name: String,
     /// Names or indexes from the outside in.
@@ -47,7 +50,7 @@ pub(super) struct Found {
 }
 
 /// Finds the wanted fields of a line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Json {
     fields: Vec<Field>,
     each: Option<usize>,
@@ -69,6 +72,8 @@ impl Json {
         let top = Top { line, fields: &self.fields, found: &mut self.found };
         top.deserialize(&mut json).and_then(|()| json.end()).map_err(|e| not_json(&e))?;
         self.elements.clear();
+        // A long array had it grow.
+        self.elements.shrink_to(LONG);
         for at in 0..self.fields.len() {
             let field = &self.fields[at];
             if field.element {

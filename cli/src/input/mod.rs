@@ -1,65 +1,70 @@
 //! Files to batches of events: the one reader of all commands.
 //!
 //! ```text
-//! source   file, stdin, gzip                     bytes
-//! blocks   large blocks, records are slices      data
-//! tsv csv json combined                          the wanted fields of a record (slots)
-//! maker    one hash, one tick per record         events
-//! sort     the whole input by time               events in processing order
+//! source   file, stdin, gzip                          bytes
+//! feed     blocks, borders, mark, file                blocks of whole records, in the order of the input
+//! parser   fields: tsv csv json combined; maker       events: one hash and one tick each
+//! supply   parser by itself, or a pool of threads     portions: block and events, in the order of the input again
+//! sort     the whole input by time                    events in processing order
 //! ```
 //! A batch borrows the block that its records stand in, so no record is copied on its way to the output (but for `sort`).
 
 mod batch;
 mod blocks;
+mod borders;
 mod columns;
 mod combined;
 mod csv;
+mod feed;
+mod fields;
+mod file;
 mod format;
 mod json;
 mod json_walk;
 mod maker;
-mod reading;
+mod mark;
+mod parser;
+mod pool;
+mod portion;
 mod slots;
 mod sort;
 mod source;
 mod spec;
+mod supply;
 mod time;
 mod tsv;
 
-use std::{
-    sync::{Arc, atomic::AtomicU64},
-    time::Instant,
-    vec,
-};
+use std::sync::{Arc, atomic::AtomicU64};
 
 use windlass::Tick;
 
 use crate::{args::InputArgs, failure::Failure};
 pub(crate) use batch::Batch;
-use batch::Text;
+use batch::{BATCH, Text};
 pub(crate) use format::{Format, Missing, OnError, Order};
-use maker::Maker;
-pub(crate) use maker::Skipped;
-use reading::{Reading, Step};
+use portion::Portion;
+pub(crate) use portion::Skipped;
 use sort::Sorter;
-use source::Source;
 pub(crate) use spec::Need;
 use spec::Spec;
+use supply::Supply;
 pub(crate) use time::{LAST, Resolution, TimeFormat, TimeReader};
 
 /// All sources of a run, as one stream of events in processing order.
 pub(crate) struct Input {
-    spec: Spec,
-    sources: vec::IntoIter<(Source, Format)>,
-    reading: Option<Reading>,
-    maker: Maker,
+    spec: Arc<Spec>,
+    /// None before anything is read.
+    supply: Option<Supply>,
+    portion: Portion,
+    /// How many of its events have been handed out.
+    handed: usize,
     sorter: Option<Sorter>,
-    /// What went wrong behind the events that were still handed out.
-    failed: Option<Failure>,
+    skipped: Skipped,
     header: Option<Vec<u8>>,
     /// The number of the next event.
     number: u64,
-    started: Instant,
+    /// The newest time so far, for `--order clamp`.
+    newest: Tick,
     size: Option<u64>,
     read: Arc<AtomicU64>,
 }
@@ -67,19 +72,19 @@ pub(crate) struct Input {
 impl Input {
     /// Checks what can be checked; nothing is read yet.
     pub(crate) fn new(args: &InputArgs, need: Need<'_>) -> Result<Input, Failure> {
-        let mut spec = Spec::new(args, need)?;
+        let spec = Spec::new(args, need)?;
         Ok(Input {
             size: spec.sources.iter().map(|(source, _)| source.size()).sum(),
-            sources: std::mem::take(&mut spec.sources).into_iter(),
-            reading: None,
-            maker: Maker::new(&spec),
+            spec: Arc::new(spec),
+            supply: None,
+            portion: Portion::default(),
+            handed: 0,
             sorter: None,
-            failed: None,
+            skipped: Skipped::default(),
             header: None,
             number: 0,
-            started: Instant::now(),
+            newest: Tick(0),
             read: Arc::default(),
-            spec,
         })
     }
 
@@ -94,7 +99,7 @@ impl Input {
     }
 
     pub(crate) fn skipped(&self) -> &Skipped {
-        &self.maker.skipped
+        &self.skipped
     }
 
     /// The header of the first file that has one, without its line end; known once there was a batch or the end.
@@ -107,15 +112,18 @@ impl Input {
         if self.spec.order == Order::Sort {
             return self.next_sorted();
         }
-        if !self.advance()? {
-            return Ok(None);
+        while self.handed == self.portion.made.events.len() {
+            if !self.advance()? {
+                return Ok(None);
+            }
+            self.handed = 0;
         }
-        self.give_numbers();
-        let pause = !self.maker.full() && self.reading.as_ref().is_some_and(|reading| !reading.plain);
-        let block = self.reading.as_ref().map_or(&[][..], Reading::block);
-        let text = Text::Block(if self.maker.texts.is_empty() { block } else { &self.maker.texts });
-        let header = self.header.as_deref();
-        Ok(Some(Batch { events: &self.maker.events, spans: &self.maker.spans, text, header, pause }))
+        let (first, all) = (self.handed, self.portion.made.events.len());
+        self.handed = all.min(first + BATCH);
+        self.put_in_order(first, self.handed);
+        let live = self.portion.file.as_ref().is_some_and(|file| file.live);
+        let pause = live && self.handed == all;
+        Ok(Some(self.portion.batch(first, self.handed, self.header.as_deref(), pause)))
     }
 
     fn next_sorted(&mut self) -> Result<Option<Batch<'_>>, Failure> {
@@ -123,68 +131,61 @@ impl Input {
             Some(sorter) => sorter,
             None => self.sort_all()?,
         };
-        self.maker.clear();
-        let some = sorter.next(&mut self.maker.events, &mut self.maker.spans);
-        self.give_numbers();
-        let sorter = self.sorter.insert(sorter);
-        let text = Text::Chunks(sorter.chunks());
-        let header = self.header.as_deref();
-        let batch =
-            Batch { events: &self.maker.events, spans: &self.maker.spans, text, header, pause: false };
-        Ok(some.then_some(batch))
+        self.portion.clear();
+        let made = &mut self.portion.made;
+        if !sorter.next(&mut made.events, &mut made.spans) {
+            return Ok(None);
+        }
+        self.put_in_order(0, self.portion.made.events.len());
+        let text = Text::Chunks(self.sorter.insert(sorter).chunks());
+        let (made, header) = (&self.portion.made, self.header.as_deref());
+        Ok(Some(Batch { events: &made.events, spans: &made.spans, text, header, pause: false }))
     }
 
     fn sort_all(&mut self) -> Result<Sorter, Failure> {
         let mut sorter = Sorter::default();
         while self.advance()? {
-            let block = self.reading.as_ref().map_or(&[][..], Reading::block);
-            let text = if self.maker.texts.is_empty() { block } else { &self.maker.texts };
-            sorter.add(&self.maker.events, &self.maker.spans, self.spec.text.then_some(text));
+            let (made, text) = (&self.portion.made, self.portion.text());
+            sorter.add(&made.events, &made.spans, self.spec.text.then_some(text));
         }
         sorter.sort();
         Ok(sorter)
     }
 
-    /// Fills the batch in order of arrival; false at the end.
+    /// The next portion in order of arrival; false at the end.
     fn advance(&mut self) -> Result<bool, Failure> {
-        self.maker.clear();
-        if let Some(failure) = self.failed.take() {
+        // Behind all events of its portion.
+        if let Some(failure) = self.portion.failed.take() {
             return Err(failure);
         }
-        loop {
-            let Some(reading) = &mut self.reading else {
-                let Some((source, format)) = self.sources.next() else { return Ok(false) };
-                self.reading = Some(Reading::open(source, format, &self.spec, self.read.clone())?);
-                continue;
-            };
-            self.maker.now = now(self.started);
-            let step = reading.parse(&mut self.maker);
-            if self.header.is_none() {
-                self.header = reading.header.take();
-            }
-            if !self.maker.events.is_empty() {
-                self.failed = step.err();
-                return Ok(true);
-            }
-            match step? {
-                Step::Records => {}
-                Step::Hungry => reading.more()?,
-                Step::End => self.reading = None,
-            }
+        let supply = match &mut self.supply {
+            Some(supply) => supply,
+            None => self.supply.insert(Supply::start(&self.spec, self.read.clone())?),
+        };
+        if !supply.next(&mut self.portion)? {
+            return Ok(false);
         }
+        self.skipped.append(&mut self.portion.skipped);
+        if let (None, Some(file)) = (&self.header, &self.portion.file) {
+            self.header.clone_from(&file.header);
+        }
+        Ok(true)
     }
 
-    /// Where ticks are event numbers they are given here, in processing order.
-    fn give_numbers(&mut self) {
+    /// What depends on the events before: event numbers as ticks, and times that never go back.
+    fn put_in_order(&mut self, first: usize, last: usize) {
+        let events = &mut self.portion.made.events[first..last];
+        if self.spec.order == Order::Clamp {
+            for (_, tick) in &mut *events {
+                self.newest = self.newest.max(*tick);
+                *tick = self.newest;
+            }
+        }
         if self.spec.numbered {
-            for (_, tick) in &mut self.maker.events {
+            for (_, tick) in events {
                 *tick = Tick(self.number);
                 self.number += 1;
             }
         }
     }
-}
-
-fn now(started: Instant) -> Tick {
-    Tick(u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX))
 }

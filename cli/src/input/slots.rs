@@ -19,6 +19,9 @@ impl Wanted {
     }
 }
 
+/// A larger buffer is not kept.
+const LONG: usize = 1 << 20;
+
 /// Where a field's value stands. Most are slices of the record itself; what had to be unescaped is in the scratch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Slot {
@@ -41,6 +44,8 @@ impl Slots {
         self.slots.clear();
         self.slots.resize(fields, Slot::Absent);
         self.scratch.clear();
+        // A long value had it grow.
+        self.scratch.shrink_to(LONG);
     }
 
     pub(crate) fn set_absent(&mut self, field: usize) {

@@ -70,9 +70,9 @@ impl Source {
     }
 
     /// Opens it. Bytes are added to `count` as they come from the file, so before gzip.
-    pub(crate) fn open(&self, count: Arc<AtomicU64>) -> Result<Box<dyn Read>, Failure> {
+    pub(crate) fn open(&self, count: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, Failure> {
         match self {
-            Source::Stdin => Ok(Box::new(Counted { inner: io::stdin().lock(), count })),
+            Source::Stdin => Ok(Box::new(Counted { inner: io::stdin(), count })),
             Source::File(path) => {
                 let file = File::open(path).map_err(|e| self.unreadable(&e))?;
                 let file = Counted { inner: file, count };

@@ -44,6 +44,7 @@ pub(crate) struct Spec {
     pub(crate) text: bool,
     pub(crate) numbered: bool,
     pub(crate) seed: Seed,
+    pub(crate) threads: usize,
 }
 
 impl Spec {
@@ -69,6 +70,7 @@ impl Spec {
             text: need.text,
             numbered: need.numbered,
             seed: need.seed,
+            threads: usize::from(args.threads),
         };
         spec.check(need.option)?;
         Ok(spec)

@@ -162,8 +162,11 @@ fn decimal(text: &[u8], power: i32) -> Option<i128> {
     })
 }
 
+/// No longer text is remembered.
+const LONGEST: usize = 64;
+
 /// Reads the times of a stream. Neighbours often have the same time, so the last one is remembered.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TimeReader {
     format: TimeFormat,
     cut: u64,
@@ -192,7 +195,9 @@ impl TimeReader {
             .ok_or_else(|| format!("time {} is out of range: 1970 to 2261 is allowed", show(text)))?;
         self.last = nanos - nanos % self.cut;
         self.last_text.clear();
-        self.last_text.extend_from_slice(text);
+        if text.len() <= LONGEST {
+            self.last_text.extend_from_slice(text);
+        }
         Ok(self.last)
     }
 }

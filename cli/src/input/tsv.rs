@@ -9,7 +9,7 @@ pub(crate) fn cells(line: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 /// Cuts the wanted columns out of a line.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Tsv {
     columns: Columns,
     last: usize,

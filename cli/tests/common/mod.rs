@@ -46,14 +46,38 @@ impl Run {
         serde_json::from_str(text).expect("a JSON object")
     }
 
+    /// What it said, without how long it took.
+    pub(crate) fn timeless(&self) -> String {
+        let cut = |line: &str| {
+            let from = line.find("\"seconds\":").or_else(|| line.find(" live ids in ")).unwrap_or(line.len());
+            line[..from].to_owned()
+        };
+        self.err.lines().map(cut).collect::<Vec<_>>().join("\n")
+    }
+
     /// The run failed with this status, and said nothing but this one line.
     pub(crate) fn failed(&self, code: i32, line: &str) {
         assert_eq!((self.code, self.err.as_str()), (code, format!("windlass: {line}\n").as_str()));
     }
 }
 
-/// Runs `windlass` in a directory, with these bytes on stdin.
+/// Runs `windlass` in a directory, with these bytes on stdin. Unless it says so itself, `dedup` is run with one thread and
+/// with several, and has to give the same.
 pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
+    let run = run_once(dir, args, stdin);
+    if let Some((&"dedup", rest)) = args.split_first()
+        && !args.contains(&"--threads")
+    {
+        let other = run_once(dir, &[&["dedup", "--threads", "3"], rest].concat(), stdin);
+        assert_eq!((other.code, other.timeless()), (run.code, run.timeless()), "--threads 3: {args:?}");
+        // Not assert_eq: nobody wants to see megabytes.
+        assert!(other.out == run.out || args.contains(&"json"), "--threads 3: another output: {args:?}");
+    }
+    run
+}
+
+/// Runs it as it is said.
+pub(crate) fn run_once(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let mut child = Command::new(EXE)
         .args(args)
         .current_dir(dir)
@@ -100,13 +124,16 @@ pub(crate) fn dedup(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
 
 /// The decisions of `windlass dedup --quiet ..`.
 pub(crate) fn decisions(args: &[&str], stdin: impl AsRef<[u8]>) -> String {
-    let dir = Dir::new();
-    let args = [&["dedup", "-q", "--emit", "none", "--decisions", "decisions"], args].concat();
-    let run = run_in(&dir.0, &args, stdin.as_ref()).ok();
-    assert_eq!((run.text(), run.err.as_str()), ("", ""));
-    let text = fs::read_to_string(dir.0.join("decisions")).expect("written");
-    dir.holds(&["decisions"]);
-    text
+    let [one, four] = ["1", "4"].map(|threads| {
+        let dir = Dir::new();
+        let options = ["dedup", "-q", "--emit", "none", "--decisions", "decisions", "--threads", threads];
+        let run = run_in(&dir.0, &[&options, args].concat(), stdin.as_ref()).ok();
+        assert_eq!((run.text(), run.err.as_str()), ("", ""));
+        dir.holds(&["decisions"]);
+        fs::read_to_string(dir.0.join("decisions")).expect("written")
+    });
+    assert!(one == four, "--threads 4: other decisions: {args:?}");
+    one
 }
 
 /// A directory of its own, gone with the test.

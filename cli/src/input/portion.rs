@@ -1,0 +1,114 @@
+//! A block on its way: read, parsed, judged, and used again.
+
+use std::sync::Arc;
+
+use windlass::{KeyHash, Tick};
+
+use super::{
+    batch::{Batch, Span, Text},
+    blocks::{BLOCK, Block},
+    file::InputFile,
+};
+use crate::failure::Failure;
+
+/// Some whole records of one file, and what was made of them.
+#[derive(Debug, Default)]
+pub(super) struct Portion {
+    /// None before it was first read into.
+    pub(super) file: Option<Arc<InputFile>>,
+    pub(super) block: Block,
+    /// Lines of the file before the block.
+    pub(super) lines: u64,
+    /// When it was read: the tick of events without a time.
+    pub(super) now: Tick,
+    pub(super) made: Made,
+    pub(super) skipped: Skipped,
+    /// What was wrong with the record behind the last event; nothing is made of the rest.
+    pub(super) failed: Option<Failure>,
+}
+
+impl Portion {
+    /// Void, with its memory kept for the next one, unless that is unusually much.
+    pub(super) fn clear(&mut self) {
+        self.block.clear();
+        self.made.clear();
+        self.skipped = Skipped::default();
+        self.failed = None;
+    }
+
+    /// Some of its events.
+    pub(super) fn batch<'a>(
+        &'a self,
+        first: usize,
+        last: usize,
+        header: Option<&'a [u8]>,
+        pause: bool,
+    ) -> Batch<'a> {
+        let (events, spans) = (&self.made.events[first..last], &self.made.spans[first..last]);
+        Batch { events, spans, text: Text::Block(self.text()), header, pause }
+    }
+
+    /// What its spans point into.
+    pub(super) fn text(&self) -> &[u8] {
+        if self.made.texts.is_empty() { self.block.text() } else { &self.made.texts }
+    }
+}
+
+/// Events, and where the text of each stands.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) events: Vec<(KeyHash, Tick)>,
+    pub(super) spans: Vec<Span>,
+    /// With `--each` an event has no record of its own: its id is its text, and stands here.
+    pub(super) texts: Vec<u8>,
+}
+
+/// How far a [`Made`] had come.
+pub(super) struct Mark {
+    events: usize,
+    texts: usize,
+}
+
+impl Made {
+    pub(super) fn mark(&self) -> Mark {
+        Mark { events: self.events.len(), texts: self.texts.len() }
+    }
+
+    /// Takes back what was pushed since.
+    pub(super) fn back_to(&mut self, mark: &Mark) {
+        self.events.truncate(mark.events);
+        self.spans.truncate(mark.events);
+        self.texts.truncate(mark.texts);
+    }
+
+    fn clear(&mut self) {
+        // A block of empty lines has an event a byte. Only an array of `--each` has more in it.
+        if self.events.capacity() > BLOCK || self.texts.capacity() > 4 * BLOCK {
+            *self = Made::default();
+        }
+        self.back_to(&Mark { events: 0, texts: 0 });
+    }
+}
+
+/// Records that gave no event.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Skipped {
+    pub(crate) records: u64,
+    /// Where the first one stood, and what was wrong.
+    pub(crate) first: Option<String>,
+}
+
+impl Skipped {
+    pub(super) fn add(&mut self, records: u64, describe: impl FnOnce() -> String) {
+        self.records += records;
+        self.first.get_or_insert_with(describe);
+    }
+
+    /// Those that came next.
+    pub(super) fn append(&mut self, next: &mut Skipped) {
+        self.records += next.records;
+        if self.first.is_none() {
+            self.first = next.first.take();
+        }
+    }
+}
