@@ -40,11 +40,12 @@ const FULL: [Shape; 2] = [
 const QUICK: [Shape; 2] =
     [Shape::with_live_ids("dedup_1m", 50_000, 50_000), Shape::with_live_ids("dedup_8m", 100_000, 50_000)];
 
-const FUNCTIONS: [Entry; 7] = [
+const FUNCTIONS: [Entry; 8] = [
     Entry::of::<ours::Single>(),
     Entry::of::<ours::Batch>(),
     Entry::of::<rivals::MutexHashMap>(),
-    Entry::of::<rivals::DashMap>(),
+    Entry::of::<rivals::DashMap<0>>(),
+    Entry::of::<rivals::DashMap<1024>>(),
     Entry::of::<rivals::Papaya>(),
     Entry::of::<rivals::Scc>(),
     Entry::of::<rivals::Moka>(),
@@ -124,7 +125,7 @@ fn print_facts(shape: &Shape, request: &Request) {
     println!(
         "  bytes: with room for one window, without the allocator's own; fresh: of the first iteration\n"
     );
-    println!("  {:<16}{:<34}{:>18}{:>9}{:>9}", "function", "expires", "bytes per live id", "fresh", "right");
+    println!("  {:<21}{:<34}{:>18}{:>9}{:>9}", "function", "expires", "bytes per live id", "fresh", "right");
     for function in FUNCTIONS.iter().filter(|function| request.wants(shape, function)) {
         let facts = (function.facts)(*shape);
         let expires = match function.upkeep {
@@ -133,7 +134,7 @@ fn print_facts(shape: &Shape, request: &Request) {
             Upkeep::Rebuild => "no; made anew for each iteration".to_owned(),
         };
         let (name, bytes) = (function.name, facts.bytes_per_live_id);
-        println!("  {name:<16}{expires:<34}{bytes:>18.1}{:>9}{:>9}", facts.fresh, facts.expected);
+        println!("  {name:<21}{expires:<34}{bytes:>18.1}{:>9}{:>9}", facts.fresh, facts.expected);
     }
     println!();
 }

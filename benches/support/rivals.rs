@@ -82,16 +82,19 @@ impl Contender for MutexHashMap {
 
 /// dashmap: sharded, a lock for each shard. `entry` finds or inserts under one lock and with one hash.
 ///
-/// Many shards: with its default of four per core, two threads meet in one so often that it is about a quarter slower.
-pub(crate) struct DashMap(dashmap::DashMap<Id, u64, RandomState>);
+/// With its default number of shards, four per core (`SHARDS` = 0), or with many: then two threads seldom meet in one.
+pub(crate) struct DashMap<const SHARDS: usize>(dashmap::DashMap<Id, u64, RandomState>);
 
-impl Contender for DashMap {
-    const NAME: &'static str = "dashmap";
+impl<const SHARDS: usize> Contender for DashMap<SHARDS> {
+    const NAME: &'static str = if SHARDS == 0 { "dashmap" } else { "dashmap_many_shards" };
     const UPKEEP: Upkeep = Upkeep::Harness;
     type Scratch = ();
 
-    fn new(_: &Shape, room: usize) -> DashMap {
-        DashMap(dashmap::DashMap::with_capacity_and_hasher_and_shard_amount(room, hasher(), 1024))
+    fn new(_: &Shape, room: usize) -> Self {
+        DashMap(match SHARDS {
+            0 => dashmap::DashMap::with_capacity_and_hasher(room, hasher()),
+            shards => dashmap::DashMap::with_capacity_and_hasher_and_shard_amount(room, hasher(), shards),
+        })
     }
 
     fn observe(&self, events: &[Event], (): &mut ()) -> u64 {

@@ -42,10 +42,6 @@ impl Geometry {
         Ok(Geometry { groups: (keys * LOAD.1).div_ceil(LOAD.0) })
     }
 
-    pub(crate) fn groups(self) -> usize {
-        self.groups
-    }
-
     #[inline(always)]
     pub(crate) fn buckets(self) -> u64 {
         (self.groups * Group::BUCKETS) as u64
@@ -96,6 +92,11 @@ impl Table {
     /// Goes on with the sweep by `budget` groups.
     pub(super) fn sweep(&self, wide: impl Wide, gone: u64, budget: usize) {
         self.sweep.go_on(wide, &self.groups, &self.overflown, gone, budget);
+    }
+
+    /// .. by a 1024th of all.
+    pub(super) fn sweep_a_share(&self, wide: impl Wide, gone: u64) {
+        self.sweep.go_on_by_a_share(wide, &self.groups, &self.overflown, gone);
     }
 
     pub(super) fn seal(&self, wide: impl Wide) {

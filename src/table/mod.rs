@@ -99,18 +99,14 @@ impl KeyTable {
 
     /// Upkeep: goes on with the sweep by `budget` groups, and helps to give back the memory of replaced tables.
     pub(crate) fn maintain(&self, budget: usize) {
-        self.sweep(budget);
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
         epoch::collect();
     }
 
     /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: one sweep
-    /// or more over the table in that time.
+    /// or two over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
-        self.sweep(self.geometry.groups() / 1024 + 1);
-    }
-
-    fn sweep(&self, budget: usize) {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
+        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep_a_share(wide, self.horizon()));
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.

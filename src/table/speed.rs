@@ -38,7 +38,7 @@ fn run<const BUCKETS: usize, const CELLS: usize>(window: u64, bytes_per_id: u64,
     let table: Slab<Group<BUCKETS, CELLS>> = Slab::new(groups).expect("memory");
     let overflown: Slab<AtomicU8> = Slab::new(groups).expect("memory");
     let (ground, sweep) = (Ground::default(), Sweep::default());
-    let (granule, share) = ((window / 1024).max(1), groups / 1024 + 1);
+    let granule = (window / 1024).max(1);
     let place = |high: u64| ((u128::from(high) * groups as u128) >> 64) as usize;
     with_wide!(AnyWide::detect(), wide => {
         let pass = |from: u64, to: u64| {
@@ -46,7 +46,7 @@ fn run<const BUCKETS: usize, const CELLS: usize>(window: u64, bytes_per_id: u64,
             for i in from..to {
                 if i % granule == 0 {
                     ground.advance(i.saturating_sub(window));
-                    sweep.go_on(wide, &table, &overflown, ground.horizon(), share);
+                    sweep.go_on_by_a_share(wide, &table, &overflown, ground.horizon());
                 }
                 let [low, high] = mixed(i + AHEAD as u64);
                 let ahead = place(high);

@@ -17,11 +17,16 @@ struct State {
     /// Groups that were asked to close, and what tells that every call has ended that began before.
     closing: Option<(Range<usize>, Flagpole)>,
     next: usize,
+    /// What is owed of the next share, in parts of a group.
+    owed: usize,
 }
 
+/// A round of the sweep in so many shares.
+const SHARES: usize = 1024;
+
 impl Sweep {
-    /// Goes on by `budget` groups; not at all if another thread is at it. Few at a time: calls keep their rows wide that
-    /// come while they are closing.
+    /// Goes on by `budget` groups; not at all if another thread is at it. Few at a time: calls may keep rows wide that come
+    /// while they are closing.
     pub(super) fn go_on<const BUCKETS: usize, const CELLS: usize>(
         &self,
         wide: impl Wide,
@@ -31,20 +36,50 @@ impl Sweep {
         budget: usize,
     ) {
         let Ok(mut state) = self.0.try_lock() else { return };
-        if let Some((closing, ended)) = &mut state.closing {
+        state.go_on(wide, groups, overflown, gone, budget);
+    }
+
+    /// Goes on by a share of all groups.
+    pub(super) fn go_on_by_a_share<const BUCKETS: usize, const CELLS: usize>(
+        &self,
+        wide: impl Wide,
+        groups: &[Group<BUCKETS, CELLS>],
+        overflown: &[AtomicU8],
+        gone: u64,
+    ) {
+        let Ok(mut state) = self.0.try_lock() else { return };
+        state.owed += groups.len();
+        let budget = state.owed / SHARES;
+        state.owed %= SHARES;
+        if budget > 0 {
+            state.go_on(wide, groups, overflown, gone, budget);
+        }
+    }
+}
+
+impl State {
+    fn go_on<const BUCKETS: usize, const CELLS: usize>(
+        &mut self,
+        wide: impl Wide,
+        groups: &[Group<BUCKETS, CELLS>],
+        overflown: &[AtomicU8],
+        gone: u64,
+        budget: usize,
+    ) {
+        if let Some((closing, ended)) = &mut self.closing {
             if !ended.is_raised() {
                 return epoch::collect();
             }
             each(groups, overflown, mem::take(closing), |group, overflown| group.open(wide, overflown, gone));
-            state.closing = None;
+            self.closing = None;
         }
-        let end = state.next.saturating_add(budget).min(groups.len());
-        let (part, mut any) = (state.next..end, false);
+        let end = self.next.saturating_add(budget).min(groups.len());
+        let (part, mut any) = (self.next..end, false);
         each(groups, overflown, part.clone(), |group, overflown| any |= group.close(wide, overflown, gone));
         if any {
-            state.closing = Some((part, epoch::when_all_ended()));
+            self.closing = Some((part, epoch::when_all_ended()));
         }
-        state.next = if end == groups.len() { 0 } else { end };
+        self.next = if end == groups.len() { 0 } else { end };
     }
 }
 
