@@ -515,3 +515,22 @@ fn rows_widen_and_come_back() {
     }
     assert_eq!(dedup.live_at(Tick(1_000_000)), 0);
 }
+
+/// Buckets of one group have overflowed, a pair into the whole group, and all is gone: empty cells elsewhere must not become
+/// cells of fingerprint 0.
+#[test]
+fn empty_cells_are_not_fingerprint_0() {
+    let builder = Dedup::builder(Window::last_n(2048)).lateness(Window::last_n(2048));
+    let dedup = builder.capacity(1).build().expect("valid");
+    let observe = |id, now| dedup.observe_at(Ids::crowded(id), Tick(now));
+    // Nine of bucket 5, seventeen of the first pair; 0 is not among them.
+    for id in (28..37).chain(1..14).chain(18..22) {
+        assert_eq!(observe(id, 0), Ok(Verdict::Fresh));
+    }
+    assert_eq!(dedup.stats().overflown_buckets, 3);
+    // Of bucket 5; of bucket 0, twice.
+    for id in [37, 0, 14] {
+        assert_eq!(observe(id, 8192), Ok(Verdict::Fresh));
+        assert!(id == 37 || dedup.contains_at(Ids::crowded(0), Tick(8192)), "after {id}");
+    }
+}

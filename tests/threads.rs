@@ -77,6 +77,8 @@ struct OneWinner {
     offered: fn(usize, usize) -> bool,
     /// Between batches, as much upkeep as there is.
     upkeep: bool,
+    /// Ids of long ago.
+    before: fn() -> Vec<KeyHash>,
 }
 
 impl OneWinner {
@@ -86,6 +88,9 @@ impl OneWinner {
             Dedup::builder(Window::last_n(WINDOW)).lateness(Window::last_n(100)).capacity(self.capacity);
         let dedup = dedup.build().expect("valid");
         let bytes = dedup.memory_bytes();
+        for id in (self.before)() {
+            assert_eq!(dedup.observe_at(id, Tick(0)), Ok(Verdict::Fresh));
+        }
         let together = Barrier::new(THREADS);
         let found = threads(THREADS, |thread| {
             let each = |window: usize| {
@@ -93,7 +98,7 @@ impl OneWinner {
                 order.retain(|&id| (self.offered)(window, id));
                 together.wait();
                 // Clocks differ, by up to the lateness. The last window's stamps end just before this one's begin.
-                let now = Tick(window as u64 * (WINDOW + 100) + 13 * thread as u64);
+                let now = Tick((window as u64 + 1) * (WINDOW + 100) + 13 * thread as u64);
                 let mut found = Vec::new();
                 for part in order.chunks(500) {
                     found.extend(offer(&dedup, ids, part, now, (self.batch)(thread)));
@@ -119,8 +124,14 @@ impl OneWinner {
     }
 }
 
-const ONE_WINNER: OneWinner =
-    OneWinner { capacity: IDS, windows: 30, batch: |_| 1, offered: |_, _| true, upkeep: false };
+const ONE_WINNER: OneWinner = OneWinner {
+    capacity: IDS,
+    windows: 30,
+    batch: |_| 1,
+    offered: |_, _| true,
+    upkeep: false,
+    before: Vec::new,
+};
 
 fn names() -> Vec<String> {
     (0..IDS).map(|i| format!("event {i}")).collect()
@@ -151,15 +162,21 @@ fn one_winner_in_both() {
 const OVERFLOWING: u64 = IDS as u64 / 24;
 
 /// For each group 20 ids of its first bucket and 4 of the second, which makes more than the 16 cells of the pair.
-fn crowded() -> (usize, Vec<KeyHash>) {
-    let groups = IDS.div_ceil(24);
-    let id = |i: usize| {
-        let (group, n) = ((i / 24) as u128, i as u64 % 24);
-        let hi = ((group << 64) + (1 << 60)) / groups as u128;
-        let lo = (i as u64) << 3 | u64::from(n >= 20);
-        KeyHash { hi: u64::try_from(hi).expect("a place"), lo }
-    };
-    (groups, (0..IDS).map(id).collect())
+fn crowded() -> Vec<KeyHash> {
+    (0..IDS).map(|i| KeyHash { hi: group(i / 24), lo: (i as u64) << 3 | u64::from(i % 24 >= 20) }).collect()
+}
+
+/// 8 ids for each bucket.
+fn full() -> Vec<KeyHash> {
+    (0..64 * GROUPS).map(|i| KeyHash { hi: group(i / 64), lo: (IDS + i) as u64 * 8 + i as u64 % 8 }).collect()
+}
+
+const GROUPS: usize = IDS.div_ceil(24);
+
+/// What chooses this of so many groups.
+fn group(i: usize) -> u64 {
+    let hi = (((i as u128) << 64) + (1 << 60)) / GROUPS as u128;
+    u64::try_from(hi).expect("a place")
 }
 
 /// As many ids as give so many groups.
@@ -169,11 +186,11 @@ fn capacity(groups: usize) -> usize {
 
 #[test]
 fn one_winner_in_groups_that_overflow() {
-    let (groups, ids) = crowded();
+    let ids = crowded();
     let batch = |thread| if thread < 4 { 1 } else { 40 };
-    let dedup = OneWinner { capacity: capacity(groups), batch, ..ONE_WINNER }.check(&ids);
+    let dedup = OneWinner { capacity: capacity(GROUPS), batch, ..ONE_WINNER }.check(&ids);
     let stats = dedup.stats();
-    assert_eq!(stats.buckets, 8 * groups as u64);
+    assert_eq!(stats.buckets, 8 * GROUPS as u64);
     assert!(stats.overflown_buckets >= OVERFLOWING && stats.overflows >= OVERFLOWING, "{stats:?}");
 }
 
@@ -181,11 +198,12 @@ fn one_winner_in_groups_that_overflow() {
 /// anew.
 #[test]
 fn one_winner_while_rows_become_wide_and_narrow() {
-    let (groups, ids) = crowded();
+    let ids = crowded();
     let batch = |thread| if thread < 4 { 1 } else { 40 };
     let offered = |window, id| (window % 3 == 0) == (id % 24 % 20 >= 3);
     let dedup =
-        OneWinner { capacity: capacity(groups), batch, offered, upkeep: true, ..ONE_WINNER }.check(&ids);
+        OneWinner { capacity: capacity(GROUPS), batch, offered, upkeep: true, before: full, ..ONE_WINNER }
+            .check(&ids);
     let stats = dedup.stats();
     assert!(stats.overflows > 2 * OVERFLOWING, "they overflowed several times: {stats:?}");
 }

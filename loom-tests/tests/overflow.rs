@@ -50,7 +50,7 @@ fn twin_the_flag_on_any_cell() {
 /// The same, where the bucket has overflowed before: the least cell is in the other bucket.
 fn one_winner_again() {
     bounded(100, || {
-        let t = Arc::new(Pair::<2>::new([[(11, 5), EMPTY], [(7, 6), (9, 3)]], 0));
+        let t = Arc::new(Pair::<2>::new([[(11, 5), (2, 1)], [(7, 6), (9, 3)]], 1));
         let (t2, t3) = (t.clone(), t.clone());
         let a = thread::spawn(move || t2.insert(5, 10));
         let b = thread::spawn(move || t3.insert(5, 11));
@@ -95,6 +95,28 @@ fn one_winner_while_a_pair_overflows() {
 #[should_panic(expected = "a live key was missed")]
 fn twin_the_group_without_a_flag() {
     with(Twin::WiderWithoutFlag, one_winner_in_the_group);
+}
+
+/// The key 0 is further out than an empty cell, which a call of another key might raise to the horizon.
+fn an_empty_cell() {
+    bounded(10, || {
+        let t = Arc::new(Four::new([[(8, 2)], [(5, 6)], [EMPTY], [(0, 7)]], 2));
+        let t2 = t.clone();
+        let zero = thread::spawn(move || (t2.insert(0, 11), t2.insert(0, 11)));
+        assert_eq!(t.insert(4, 10), Ok(true));
+        assert_eq!(zero.join().unwrap(), (Ok(false), Ok(false)));
+    });
+}
+
+#[test]
+fn the_key_0_is_found_behind_empty_cells() {
+    an_empty_cell();
+}
+
+#[test]
+#[should_panic(expected = "said absent")]
+fn twin_an_empty_cell_is_raised() {
+    with(Twin::RaiseEmpty, an_empty_cell);
 }
 
 /// Both buckets of a pair have overflowed, one of them into the group. A key of each, twice.

@@ -52,7 +52,7 @@ use std::fmt;
 /// window by the upkeep that calls share.
 ///
 /// # Identity
-/// Ids are told apart by 64 bits of their hash beside their bucket: a fresh id is taken for a duplicate with a probability
+/// Ids are told apart by 64 bits of their hash beside their group: a fresh id is taken for a duplicate with a probability
 /// of 3.5e-18 (64 cells looked at, of 2^64) per call at most. `u64` ids are told apart exactly.
 ///
 /// # Memory
@@ -177,7 +177,7 @@ impl Dedup {
 
     /// Observes `keys` in order, now. `outcomes` is cleared and gets one outcome for each.
     ///
-    /// A batch hashes and asks for memory ahead of its work: three to four times as fast as single calls out of cache.
+    /// A batch hashes and asks for memory ahead of its work: about three times as fast as single calls out of cache.
     pub fn observe_batch<K: Key>(&self, keys: &[K], outcomes: &mut Vec<Outcome>) {
         let (first, step) = (self.clock.arrivals(keys.len() as u64), self.clock.step());
         let tick = |i: usize| Tick(first.0.saturating_add(step.saturating_mul(i as u64)));
@@ -275,7 +275,7 @@ impl Dedup {
     }
 
     /// Upkeep that calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
-    /// 64 cells that have overflown, and gives back the memory of replaced tables. Of use after a silence.
+    /// 64 cells each, and gives back the memory of replaced tables. Of use after a silence.
     pub fn maintain_at(&self, now: Tick, budget: usize) {
         if let Some(target) =
             self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
@@ -369,7 +369,7 @@ const AHEAD: usize = 16;
 /// For how many events a batch holds its pin: long enough to be free, short enough not to hold back memory.
 const PINNED: usize = 64;
 
-/// Groups of buckets that `stats` looks at: 4096 buckets.
+/// Groups of buckets that `stats` looks at: 2048 buckets.
 const SAMPLE: usize = 256;
 
 /// No stamp is 0 or that great.

@@ -64,7 +64,7 @@ impl Rule {
 
     /// Answers with the stamp that makes it a duplicate, or with 0: fresh.
     #[inline(always)]
-    pub(crate) fn observe(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> {
+    pub(crate) fn observe(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> + Copy {
         move |state, horizon| {
             let at = self.arrival(now, horizon);
             match state {
@@ -79,11 +79,11 @@ impl Rule {
         }
     }
 
-    pub(crate) fn contains(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> {
+    pub(crate) fn contains(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, horizon| Decision::Keep(state.is_some_and(|state| self.is_live(state, now, horizon)))
     }
 
-    pub(crate) fn forget(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> {
+    pub(crate) fn forget(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, horizon| match state {
             Some(state) if self.is_live(state, now, horizon) => Decision::Publish(state + 1, true),
             _ => Decision::Keep(false),

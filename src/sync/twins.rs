@@ -19,6 +19,8 @@ pub enum Twin {
     MarkGoesFirst,
     /// A bucket that has overflowed takes its own gone cell although the row's least stands elsewhere.
     HomeFirst,
+    /// An empty cell is raised to the horizon like others, and so becomes one of key 0.
+    RaiseEmpty,
     /// A full row is left for a wider one without a flag.
     WiderWithoutFlag,
     /// The flag is put on the first cell, not on the least.

@@ -6,11 +6,13 @@ use super::{
 };
 use crate::sync::{AtomicPair, Wide, twin};
 
+#[derive(Clone, Copy)]
 pub(super) struct Call<'a, W> {
     pub(super) wide: W,
     pub(super) key: u64,
     pub(super) ground: &'a Ground,
     /// For a twin.
+    #[cfg(windlass_loom)]
     early: Option<u64>,
     #[cfg(windlass_loom)]
     truth: &'a super::truth::Truth,
@@ -50,6 +52,7 @@ impl<'a, W: Wide> Call<'a, W> {
             wide,
             key,
             ground,
+            #[cfg(windlass_loom)]
             early: twin!(HorizonFirst).then(|| ground.horizon()),
             #[cfg(windlass_loom)]
             truth: &group.truth,
@@ -60,7 +63,11 @@ impl<'a, W: Wide> Call<'a, W> {
     /// as high as that thread did.
     #[inline(always)]
     pub(super) fn horizon(&self) -> u64 {
-        self.early.unwrap_or_else(|| self.ground.horizon())
+        #[cfg(windlass_loom)]
+        if let Some(horizon) = self.early {
+            return horizon;
+        }
+        self.ground.horizon()
     }
 
     /// Looks for the key's cell. After the states were loaded.
@@ -93,7 +100,7 @@ impl<'a, W: Wide> Call<'a, W> {
         &self,
         cell: &AtomicPair,
         entry: Entry,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         let gone = self.horizon();
         let state = Some(entry.state()).filter(|&state| state > gone);

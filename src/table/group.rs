@@ -145,10 +145,11 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         &self,
         wide: impl Wide,
         key: u64,
-        overflown: &impl Fn() -> &'a AtomicU8,
+        overflown: impl Fn() -> &'a AtomicU8 + Copy,
         ground: &Ground,
-        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
+        // (By value, all the way: what is only needed in the end must not be kept in memory.)
         let call = Call::new(wide, key, ground, self);
         let cells = &self.buckets[Self::bucket_of(key)];
         // Acquire; pairs with the release of the CAS that wrote the entry.
@@ -156,24 +157,24 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let any = seen.iter().fold(0, |any, high| any | high);
         if any <= High::MAX_STATE {
             let step = match call.find(cells) {
-                Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, &decide),
+                Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, decide),
                 Found::Moved => Step::Again,
-                _ => Self::append(&call, cells, seen, &decide),
+                _ => Self::append(call, cells, seen, decide),
             };
             if let Step::Done(answer) = step {
                 return Ok(answer);
             }
         }
-        self.update_again(&call, High(any), overflown, &decide)
+        self.update_again(call, High(any), overflown, decide)
     }
 
     /// A new key in a bucket without flags.
     #[inline(always)]
     fn append<R>(
-        call: &Call<'_, impl Wide>,
+        call: Call<'_, impl Wide>,
         cells: &[AtomicPair; CELLS],
         states: [u64; CELLS],
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Step<R> {
         let gone = call.horizon();
         let (next, answer) = match decide(None, gone) {
@@ -200,18 +201,18 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     #[inline(never)]
     fn update_again<'a, R>(
         &self,
-        call: &Call<'_, impl Wide>,
+        call: Call<'_, impl Wide>,
         any: High,
-        overflown: &impl Fn() -> &'a AtomicU8,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        overflown: impl Fn() -> &'a AtomicU8 + Copy,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
         // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
         let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
             let step = match width {
-                0 => self.visit::<1, R>(call, width, closing, overflown, decide),
-                1 => self.visit::<2, R>(call, width, closing, overflown, decide),
-                _ => self.visit_all(call, closing, overflown, decide),
+                0 => self.visit::<1, _, R>(call, width, closing, overflown, decide),
+                1 => self.visit::<2, _, R>(call, width, closing, overflown, decide),
+                _ => self.visit::<BUCKETS, _, R>(call, width, closing, overflown, decide),
             };
             match step {
                 Step::Done(answer) => return Ok(answer),
@@ -230,34 +231,24 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn visit_all<'a, R>(
-        &self,
-        call: &Call<'_, impl Wide>,
-        closing: bool,
-        overflown: &impl Fn() -> &'a AtomicU8,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
-    ) -> Step<R> {
-        self.visit::<BUCKETS, R>(call, Self::WIDEST, closing, overflown, decide)
-    }
-
     /// An attempt in the row of `N` buckets. One that is full is flagged.
-    #[inline(always)]
-    fn visit<'a, const N: usize, R>(
+    ///
+    /// (Not inlined: in the loop above the compiler would prepare for all of them.)
+    #[inline(never)]
+    fn visit<'a, const N: usize, W: Wide, R>(
         &self,
-        call: &Call<'_, impl Wide>,
+        call: Call<'_, W>,
         width: usize,
         closing: bool,
-        overflown: &impl Fn() -> &'a AtomicU8,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        overflown: impl Fn() -> &'a AtomicU8 + Copy,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Step<R> {
         let bucket = Self::bucket_of(call.key);
         let home = bucket & (N - 1);
         let Some(cells) = self.buckets[bucket - home..].first_chunk::<N>() else { return Step::NoRoom };
         let flag = OVERFLOWN.get(width).copied().filter(|_| width < Self::WIDEST);
         let row = Row::read(call.wide, cells, home, flag, closing);
-        match (row.visit(call, decide), flag) {
+        match (row.visit(&call, decide), flag) {
             (Step::NoRoom, Some(_)) if twin!(WiderWithoutFlag) => Step::Wider(false),
             (Step::NoRoom, Some(_)) if closing && !twin!(UseWhileClosing) => Step::Closing,
             (Step::NoRoom, Some(flag)) if row.overflow(call.wide, flag) => {

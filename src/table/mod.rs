@@ -153,12 +153,12 @@ impl<W: Wide> Pinned<'_, W> {
     pub(crate) fn update<R>(
         &self,
         hash: KeyHash,
-        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
         loop {
             let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
-            let overflown = || &table.overflown[group];
-            match table.groups[group].update(self.wide, hash.lo, &overflown, &self.keys.ground, &decide) {
+            let overflown = move || &table.overflown[group];
+            match table.groups[group].update(self.wide, hash.lo, overflown, &self.keys.ground, decide) {
                 Ok(answer) => return Ok(answer),
                 Err(Stop::Full) => return Err(Full),
                 Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one

@@ -76,7 +76,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     pub fn update(
         &self,
         key: u64,
-        decide: impl Fn(Option<u64>, u64) -> Option<u64>,
+        decide: impl Fn(Option<u64>, u64) -> Option<u64> + Copy,
     ) -> Result<(Option<u64>, bool), Stop> {
         self.change(key, |state, gone| match decide(state, gone) {
             Some(next) => Decision::Publish(next, (state, true)),
@@ -139,9 +139,9 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     pub(crate) fn change<R>(
         &self,
         key: u64,
-        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
-        self.group.update(Portable, key, &|| &self.overflown, &self.ground, decide)
+        self.group.update(Portable, key, || &self.overflown, &self.ground, decide)
     }
 }
 

@@ -58,7 +58,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     pub(super) fn visit<R>(
         &self,
         call: &Call<'_, impl Wide>,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         if self.any.has(Flag::Sealed) && !twin!(IgnoreSeal) {
             return Step::Sealed;
@@ -82,7 +82,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     fn attempt<R>(
         &self,
         call: &Call<'_, impl Wide>,
-        decide: &impl Fn(Option<u64>, u64) -> Decision<R>,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         match self.find(call) {
             (bucket, Found::At(..)) if self.barred(bucket) => return Step::Closing,
@@ -123,10 +123,10 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
             return Claim::Cell(i);
         }
         let (home, least) = (self.least[self.home], self.least());
-        if self.at(home).state() <= gone {
-            let raised = least == home
-                || twin!(HomeFirst)
-                || self.change(call.wide, least, self.at(least).raised(gone));
+        // An empty cell is taken: raised, it would be one of key 0, and hide the cell of that key further out.
+        let empty = self.at(least).state() == 0 && !twin!(RaiseEmpty);
+        if self.at(home).state() <= gone && !empty {
+            let raised = least == home || twin!(HomeFirst) || self.raise(call.wide, least, gone);
             return if raised { Claim::Cell(home) } else { Claim::Again };
         }
         let state = self.at(least).state();
@@ -136,6 +136,13 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         } else {
             Claim::NoRoom
         }
+    }
+
+    /// Raises the state of a cell that is gone to the horizon.
+    #[inline(always)]
+    fn raise(&self, wide: impl Wide, i: usize, gone: u64) -> bool {
+        let old = self.entry(wide, i);
+        wide.cas(self.cell(i), old, Entry::new(old.key(), old.high().raised(gone)))
     }
 
     /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
@@ -161,7 +168,8 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     /// Flags the row. Whether it was as it was seen.
     pub(super) fn overflow(&self, wide: impl Wide, flag: Flag) -> bool {
         let least = if twin!(FlagAnyCell) { 0 } else { self.least() };
-        self.change(wide, least, self.at(least).with(flag).without(Flag::Closing))
+        let old = self.entry(wide, least);
+        wide.cas(self.cell(least), old, Entry::new(old.key(), old.high().with(flag).without(Flag::Closing)))
     }
 
     /// The place of the least state, the first of equals.
@@ -174,13 +182,6 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     #[inline(always)]
     fn first(&self, a: usize, b: usize) -> usize {
         if self.at(b).state() < self.at(a).state() { b } else { a }
-    }
-
-    /// Gives a cell that is as it was seen another state or other flags.
-    #[inline(always)]
-    fn change(&self, wide: impl Wide, i: usize, high: High) -> bool {
-        let old = self.entry(wide, i);
-        wide.cas(self.cell(i), old, Entry::new(old.key(), high))
     }
 
     /// The state that was seen, and the key of then or a later one: with a later one a CAS fails.

@@ -24,6 +24,9 @@ struct State {
 /// A round of the sweep in so many shares.
 const SHARES: usize = 1024;
 
+/// No share is smaller, but where that is the whole table: to wait for all calls costs as much as a look at some groups.
+const LEAST: usize = 32;
+
 impl Sweep {
     /// Goes on by `budget` groups; not at all if another thread is at it. Few at a time: calls may keep rows wide that come
     /// while they are closing.
@@ -50,8 +53,8 @@ impl Sweep {
         let Ok(mut state) = self.0.try_lock() else { return };
         state.owed += groups.len();
         let budget = state.owed / SHARES;
-        state.owed %= SHARES;
-        if budget > 0 {
+        if budget >= groups.len().min(LEAST) {
+            state.owed %= SHARES;
             state.go_on(wide, groups, overflown, gone, budget);
         }
     }
