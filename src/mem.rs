@@ -1,4 +1,4 @@
-//! Large arrays: zero pages from the system, aligned, huge pages asked for.
+//! Large arrays: zero pages from the system, aligned, huge pages asked for. And how many bytes of them there may be.
 
 #![allow(unsafe_code)]
 
@@ -6,7 +6,55 @@ use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     ops::Deref,
     ptr::NonNull,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
+
+/// Bytes in use, and how many there may be.
+///
+/// Relaxed throughout: a count orders nothing. (std's atomics in models as well.)
+#[derive(Debug)]
+pub(crate) struct Budget {
+    used: AtomicU64,
+    limit: u64,
+}
+
+impl Budget {
+    pub(crate) fn new(limit: u64) -> Arc<Budget> {
+        Arc::new(Budget { used: AtomicU64::new(0), limit })
+    }
+
+    /// Bytes of all that is allocated and not yet freed.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Relaxed)
+    }
+
+    /// What may still be allocated.
+    pub(crate) fn left(&self) -> u64 {
+        self.limit.saturating_sub(self.used())
+    }
+
+    /// `None` if that would be more than there may be.
+    fn take(self: &Arc<Self>, bytes: u64) -> Option<Share> {
+        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= self.limit);
+        self.used.fetch_update(Relaxed, Relaxed, more).ok()?;
+        Some(Share { budget: self.clone(), bytes })
+    }
+}
+
+/// Part of a budget; given back when it is dropped.
+struct Share {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Relaxed);
+    }
+}
 
 /// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
 /// TLB as well.
@@ -29,6 +77,7 @@ pub(crate) struct Slab<T: Zeroable> {
     len: usize,
     allocation: NonNull<u8>,
     layout: Layout,
+    _share: Share,
 }
 
 // SAFETY: owns its items like a `Box<[T]>`.
@@ -37,10 +86,11 @@ unsafe impl<T: Zeroable> Send for Slab<T> {}
 unsafe impl<T: Zeroable> Sync for Slab<T> {}
 
 impl<T: Zeroable> Slab<T> {
-    /// `None` if the system has not that much memory.
+    /// `None` if the system has not that much memory, or there may not be so much.
     #[cfg(not(windlass_loom))]
-    pub(crate) fn new(len: usize) -> Option<Slab<T>> {
+    pub(crate) fn new(len: usize, budget: &Arc<Budget>) -> Option<Slab<T>> {
         let bytes = len.checked_mul(size_of::<T>()).filter(|&b| b > 0)?;
+        let share = budget.take(bytes as u64)?;
         let align = if bytes >= HUGE { HUGE } else { align_of::<T>().max(64) };
         // More than needed, with an alignment of 16: then the allocator hands out untouched pages (calloc), where for a
         // larger alignment it would clear, and so touch, every one.
@@ -51,12 +101,13 @@ impl<T: Zeroable> Slab<T> {
         // SAFETY: skip < align, and bytes + align were allocated.
         let items = unsafe { allocation.add(skip) };
         ask_for_huge_pages(items, bytes);
-        Some(Slab { items: items.cast(), len, allocation, layout })
+        Some(Slab { items: items.cast(), len, allocation, layout, _share: share })
     }
 
     #[cfg(windlass_loom)]
-    pub(crate) fn new(len: usize) -> Option<Slab<T>> {
+    pub(crate) fn new(len: usize, budget: &Arc<Budget>) -> Option<Slab<T>> {
         let layout = Layout::array::<T>(len).ok().filter(|l| l.size() > 0)?;
+        let share = budget.take(layout.size() as u64)?;
         // SAFETY: the layout's size is not 0.
         let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let items = allocation.cast::<T>();
@@ -66,7 +117,7 @@ impl<T: Zeroable> Slab<T> {
             // SAFETY: fresh memory, aligned for T.
             unsafe { item.write(T::zero()) };
         }
-        Some(Slab { items, len, allocation, layout })
+        Some(Slab { items, len, allocation, layout, _share: share })
     }
 }
 

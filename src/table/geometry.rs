@@ -4,7 +4,7 @@ use super::{group, sweep::Sweep};
 use crate::{
     error::ConfigError,
     hash::KeyHash,
-    mem::{Slab, Zeroable, physical_memory},
+    mem::{Budget, Slab, Zeroable, physical_memory},
     sync::{AtomicU8, Ordering::Relaxed, Wide},
 };
 
@@ -71,6 +71,7 @@ pub(super) struct Table {
 
 impl Table {
     pub(super) fn new(geometry: Geometry) -> Result<Table, ConfigError> {
+        let budget = Budget::new(u64::MAX);
         let none = || {
             ConfigError::new(
                 "capacity",
@@ -79,8 +80,8 @@ impl Table {
             )
         };
         Ok(Table {
-            groups: Slab::new(geometry.groups).ok_or_else(none)?,
-            overflown: Slab::new(geometry.groups).ok_or_else(none)?,
+            groups: Slab::new(geometry.groups, &budget).ok_or_else(none)?,
+            overflown: Slab::new(geometry.groups, &budget).ok_or_else(none)?,
             sweep: Sweep::default(),
         })
     }

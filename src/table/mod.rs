@@ -84,7 +84,7 @@ impl KeyTable {
     /// The present table, for some calls: keep it for a batch at most.
     #[inline]
     pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W> {
-        Pinned { keys: self, wide, pin: self.root.pin() }
+        Pinned { keys: self, wide, guard: epoch::pin() }
     }
 
     /// Publishes a fresh table and reclaims the present one when the last call that can see it has ended. Calls under way
@@ -99,21 +99,21 @@ impl KeyTable {
 
     /// Upkeep: goes on with the sweep by `budget` groups, and helps to give back the memory of replaced tables.
     pub(crate) fn maintain(&self, budget: usize) {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep(wide, self.horizon(), budget));
+        with_wide!(self.wide, wide => self.pin(wide).table().sweep(wide, self.horizon(), budget));
         epoch::collect();
     }
 
     /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: one sweep
     /// or two over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().sweep_a_share(wide, self.horizon()));
+        with_wide!(self.wide, wide => self.pin(wide).table().sweep_a_share(wide, self.horizon()));
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
     pub(crate) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
         with_wide!(self.wide, wide => {
             let of = |group: &Group| group.states(wide).filter(|&state| live(state)).count() as u64;
-            self.pin(wide).pin.get().sum(sample, of)
+            self.pin(wide).table().sum(sample, of)
         })
     }
 
@@ -124,7 +124,7 @@ impl KeyTable {
 
     /// How many buckets look further than at their own cells.
     pub(crate) fn overflown_buckets(&self) -> u64 {
-        with_wide!(self.wide, wide => self.pin(wide).pin.get().overflown())
+        with_wide!(self.wide, wide => self.pin(wide).table().overflown())
     }
 
     pub(crate) fn evicted(&self) -> u64 {
@@ -136,14 +136,19 @@ impl KeyTable {
 pub(crate) struct Pinned<'a, W> {
     keys: &'a KeyTable,
     wide: W,
-    pin: epoch::Pin<'a, Table>,
+    guard: epoch::Guard,
 }
 
 impl<W: Wide> Pinned<'_, W> {
+    #[inline(always)]
+    fn table(&self) -> &Table {
+        self.keys.root.get(&self.guard)
+    }
+
     /// Asks for all that a later update of the key is likely to look at.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
+        let (group, table) = (self.keys.geometry.group(hash), self.table());
         Group::prefetch(&raw const table.groups[group], hash.lo);
         table.groups[group].prefetch_pair(hash.lo, &table.overflown[group]);
     }
@@ -156,7 +161,7 @@ impl<W: Wide> Pinned<'_, W> {
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
         loop {
-            let (group, table) = (self.keys.geometry.group(hash), self.pin.get());
+            let (group, table) = (self.keys.geometry.group(hash), self.table());
             let overflown = move || &table.overflown[group];
             match table.groups[group].update(self.wide, hash.lo, overflown, &self.keys.ground, decide) {
                 Ok(answer) => return Ok(answer),

@@ -156,9 +156,9 @@ impl<T: Send + Sync + 'static> Root<T> {
 
     /// Calls `f` with the target, which stays until it returns. `f` gives `None` to be called again with the target of then.
     pub fn read<R>(&self, mut f: impl FnMut(&T) -> Option<R>) -> R {
-        let pin = self.0.pin();
+        let guard = epoch::pin();
         loop {
-            if let Some(result) = f(pin.get()) {
+            if let Some(result) = f(self.0.get(&guard)) {
                 return result;
             }
             crate::sync::retry();

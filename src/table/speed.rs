@@ -14,7 +14,7 @@ use super::{
     sweep::Sweep,
 };
 use crate::{
-    mem::Slab,
+    mem::{Budget, Slab},
     sync::{AnyWide, AtomicU8, with_wide},
 };
 use std::time::Instant;
@@ -35,8 +35,8 @@ fn mixed(i: u64) -> [u64; 2] {
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
 fn run<const BUCKETS: usize, const CELLS: usize>(window: u64, bytes_per_id: u64, events: u64) -> (f64, u64) {
     let groups = (window * bytes_per_id).div_ceil(size_of::<Group<BUCKETS, CELLS>>() as u64) as usize;
-    let table: Slab<Group<BUCKETS, CELLS>> = Slab::new(groups).expect("memory");
-    let overflown: Slab<AtomicU8> = Slab::new(groups).expect("memory");
+    let table: Slab<Group<BUCKETS, CELLS>> = Slab::new(groups, &Budget::new(u64::MAX)).expect("memory");
+    let overflown: Slab<AtomicU8> = Slab::new(groups, &Budget::new(u64::MAX)).expect("memory");
     let (ground, sweep) = (Ground::default(), Sweep::default());
     let granule = (window / 1024).max(1);
     let place = |high: u64| ((u128::from(high) * groups as u128) >> 64) as usize;
