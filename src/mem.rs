@@ -1,65 +1,22 @@
-//! Large arrays: zero pages from the system, aligned, huge pages asked for. And how many bytes of them there may be.
+//! Large arrays: zero pages from the system, aligned, huge pages asked for.
 
 #![allow(unsafe_code)]
 
+use crate::sync::{Budget, Share};
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
-    ops::Deref,
+    ops::{Deref, Range},
     ptr::NonNull,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::Arc,
 };
-
-/// Bytes in use, and how many there may be.
-///
-/// Relaxed throughout: a count orders nothing. (std's atomics in models as well.)
-#[derive(Debug)]
-pub(crate) struct Budget {
-    used: AtomicU64,
-    limit: u64,
-}
-
-impl Budget {
-    pub(crate) fn new(limit: u64) -> Arc<Budget> {
-        Arc::new(Budget { used: AtomicU64::new(0), limit })
-    }
-
-    /// Bytes of all that is allocated and not yet freed.
-    pub(crate) fn used(&self) -> u64 {
-        self.used.load(Relaxed)
-    }
-
-    /// What may still be allocated.
-    pub(crate) fn left(&self) -> u64 {
-        self.limit.saturating_sub(self.used())
-    }
-
-    /// `None` if that would be more than there may be.
-    fn take(self: &Arc<Self>, bytes: u64) -> Option<Share> {
-        let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= self.limit);
-        self.used.fetch_update(Relaxed, Relaxed, more).ok()?;
-        Some(Share { budget: self.clone(), bytes })
-    }
-}
-
-/// Part of a budget; given back when it is dropped.
-struct Share {
-    budget: Arc<Budget>,
-    bytes: u64,
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.budget.used.fetch_sub(self.bytes, Relaxed);
-    }
-}
 
 /// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
 /// TLB as well.
 #[cfg(not(windlass_loom))]
 const HUGE: usize = 2 << 20;
+
+#[cfg(not(windlass_loom))]
+const PAGE: usize = 4096;
 
 /// Types for which zero bytes are a value, and which have nothing to drop.
 ///
@@ -118,6 +75,21 @@ impl<T: Zeroable> Slab<T> {
             unsafe { item.write(T::zero()) };
         }
         Some(Slab { items, len, allocation, layout, _share: share })
+    }
+}
+
+impl<T: Zeroable> Slab<T> {
+    /// Takes the memory of these items from the system now. (A huge page takes a tenth of a millisecond to clear.)
+    pub(crate) fn touch(&mut self, items: Range<usize>) {
+        let end = items.end.min(self.len);
+        #[cfg(not(windlass_loom))]
+        for i in (items.start * size_of::<T>()..end * size_of::<T>()).step_by(PAGE) {
+            // SAFETY: less than the `len` items that there are.
+            let byte = unsafe { self.items.cast::<u8>().add(i) };
+            // SAFETY: `&mut self`: nobody else has seen them, so all is zero and may be written.
+            unsafe { byte.write_volatile(0) };
+        }
+        let _ = end;
     }
 }
 

@@ -278,7 +278,7 @@ fn run(setting: Setting, ops: &[Op]) -> Result<(), TestCaseError> {
     prop_assert_eq!(stats.live, pair.twin.kept(), "live");
     prop_assert_eq!(stats.late, pair.twin.late, "late");
     prop_assert_eq!((stats.refused, stats.jumps, stats.evicted), (0, 0, 0));
-    prop_assert_eq!(stats.memory_bytes, bytes);
+    prop_assert!(stats.memory_bytes >= bytes);
     Ok(())
 }
 

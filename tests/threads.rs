@@ -289,6 +289,18 @@ fn one_winner_as_time_moves_in_a_group() {
     }
 }
 
+/// By upkeep alone; other tests in this process hold it up with their pins.
+fn memory_comes_back(dedup: &Dedup, now: Tick, bytes: u64) {
+    for _ in 0..1_000_000 {
+        if dedup.memory_bytes() == bytes {
+            return;
+        }
+        dedup.maintain_at(now, 1);
+        thread::yield_now();
+    }
+    panic!("{} bytes in use, not {bytes}", dedup.memory_bytes());
+}
+
 /// A reset between two phases: each id is fresh once before it and once after it.
 #[test]
 fn reset_between() {
@@ -312,7 +324,7 @@ fn reset_between() {
         let found: Vec<Vec<usize>> = found.iter().map(|found| found[phase].clone()).collect();
         assert!(times(&found).iter().all(|&times| times == 1), "phase {phase}");
     }
-    assert_eq!(dedup.memory_bytes(), bytes);
+    memory_comes_back(&dedup, Tick(5), bytes);
     assert_eq!(dedup.live_at(Tick(5)), IDS as u64);
 }
 
@@ -373,7 +385,7 @@ fn many_resets() {
                     dedup.reset().expect("memory");
                 } else {
                     assert!(dedup.live_at(Tick(5)) <= 500);
-                    assert_eq!(dedup.memory_bytes(), bytes);
+                    assert!(dedup.memory_bytes() >= bytes);
                     dedup.maintain_at(Tick(5), 1);
                 }
                 thread::yield_now();
@@ -391,6 +403,7 @@ fn many_resets() {
     .sum();
     let resets = usize::try_from(resets.into_inner()).expect("not so many");
     assert!((500..=500 * (resets + 1)).contains(&fresh), "{fresh} fresh, {resets} resets");
+    memory_comes_back(&dedup, Tick(5), bytes);
     assert_eq!(dedup.stats().refused, 0);
 }
 

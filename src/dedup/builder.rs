@@ -36,6 +36,7 @@ pub struct DedupBuilder {
     lateness: Window,
     max_jump: Option<Window>,
     capacity: usize,
+    max_memory: Option<u64>,
     seed: Option<Seed>,
     refresh: Refresh,
     on_full: OnFull,
@@ -53,6 +54,7 @@ impl DedupBuilder {
             },
             max_jump: None,
             capacity: 1_000_000,
+            max_memory: None,
             seed: None,
             refresh: Refresh::default(),
             on_full: OnFull::default(),
@@ -60,9 +62,17 @@ impl DedupBuilder {
         }
     }
 
-    /// How many live ids it must hold, those of the window and of the lateness before it. Default: 1,000,000.
+    /// How many live ids it must hold, those of the window and of the lateness before it: all there will be, or with
+    /// [`DedupBuilder::max_memory`] those to begin with. Default: 1,000,000.
     pub fn capacity(mut self, ids: usize) -> Self {
         self.capacity = ids;
+        self
+    }
+
+    /// Lets it grow, up to so many bytes, and shrink again, but not below the capacity. While one size takes the place of another
+    /// both count: at least four ninths of the bytes can be used in the end. Default: it keeps the size it is built with.
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
         self
     }
 
@@ -104,7 +114,7 @@ impl DedupBuilder {
         self
     }
 
-    /// Bytes that it will take.
+    /// Bytes that it will take to begin with.
     ///
     /// # Errors
     /// If the capacity is 0 or beyond the machine's memory.
@@ -138,13 +148,19 @@ impl DedupBuilder {
         // A 1024th of the window, rounded down to a power of two.
         let granule = 1 << (window / 1024).max(1).ilog2();
         let rule = Rule { window, reach: window + lateness, max_jump, refresh: self.refresh, granule };
+        let geometry = Geometry::for_keys(self.capacity)?;
+        if let Some(most) = self.max_memory
+            && most < geometry.bytes()
+        {
+            let limit = format!("{} bytes or more, for the capacity", geometry.bytes());
+            return Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit));
+        }
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
-            table: KeyTable::new(Geometry::for_keys(self.capacity)?, evict_within)?,
+            table: KeyTable::new(geometry, evict_within, self.max_memory)?,
             rule,
             // The first event's horizon is above 0, and so is every state.
             origin: Origin::new(window + lateness + granule),
-            capacity: self.capacity,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: self.clock.unwrap_or_else(|| if by_events { Clock::events() } else { Clock::monotonic() }),
             counts: Counts::default(),

@@ -63,7 +63,6 @@ pub struct Dedup {
     table: KeyTable,
     rule: Rule,
     origin: Origin,
-    capacity: usize,
     seed: Seed,
     clock: Clock,
     counts: Counts,
@@ -125,12 +124,20 @@ pub type Outcome = Result<Verdict, Refused>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DedupStats {
-    /// Live ids that it was built for.
+    /// Live ids that it is meant for at its present size.
     pub capacity: u64,
     /// Ids that have not passed the horizon, estimated from a sample of the table (exact for small ones).
     pub live: u64,
-    /// Bytes of the table.
+    /// Bytes of the table, or of all tables while one takes the place of another.
     pub memory_bytes: u64,
+    /// Tables in use: 1, or more while one takes the place of another.
+    pub tables: u64,
+    /// How often it has grown.
+    pub grown: u64,
+    /// How often it has shrunk.
+    pub shrunk: u64,
+    /// Ids that were still live when their table was given up, and so were put into the next.
+    pub forwarded: u64,
     /// Ids dropped before their time, with [`OnFull::EvictOldest`].
     pub evicted: u64,
     /// Events refused because there was no room.
@@ -274,42 +281,45 @@ impl Dedup {
         self.table.reset()
     }
 
-    /// Upkeep that calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
-    /// 64 cells each, and gives back the memory of replaced tables. Of use after a silence.
-    pub fn maintain_at(&self, now: Tick, budget: usize) {
+    /// Upkeep, most of which calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
+    /// 64 cells each, makes a larger table ready before it is needed, empties one that has been replaced, and gives back
+    /// its memory. `true`: there is more to do. Of use after a silence, and from a thread beside the callers.
+    pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
         if let Some(target) =
             self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
         {
             self.table.advance(target);
         }
-        if budget > 0 {
-            self.table.maintain(budget);
-        }
+        budget > 0 && self.table.maintain(budget)
     }
 
     /// Plain figures. Costs a look at a sample of the table, and nothing to others.
     #[must_use]
     pub fn stats(&self) -> DedupStats {
-        let gone = self.table.horizon();
+        let (gone, figures) = (self.table.horizon(), self.table.figures());
         DedupStats {
-            capacity: self.capacity as u64,
+            capacity: figures.capacity,
+            tables: figures.tables,
+            grown: figures.grown,
+            shrunk: figures.shrunk,
+            forwarded: figures.forwarded,
             live: self.table.count(Some(SAMPLE), |state| state > gone && state % 2 == 0),
             memory_bytes: self.memory_bytes(),
             evicted: self.table.evicted(),
             refused: self.counts.full.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
-            buckets: self.table.geometry().buckets(),
+            buckets: figures.buckets,
             overflows: self.table.overflows(),
-            overflown_buckets: self.table.overflown_buckets(),
+            overflown_buckets: figures.overflown_buckets,
             lock_free: crate::sync::is_lock_free(),
         }
     }
 
-    /// Bytes of the table.
+    /// Bytes that it takes now: of all tables, while one takes the place of another.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.table.geometry().bytes()
+        self.table.bytes()
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]), with namespaces, or to let another node agree.

@@ -1,9 +1,9 @@
-//! Counts that many threads add to and that are rarely read.
+//! Counts that many threads add to and that are rarely read; switches.
 
 use crossbeam_utils::CachePadded;
 use std::{
     cell::Cell,
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
 const SHARDS: usize = 8;
@@ -21,6 +21,21 @@ impl Counter {
 
     pub(crate) fn sum(&self) -> u64 {
         self.0.iter().fold(0, |sum, shard| sum.wrapping_add(shard.load(Relaxed)))
+    }
+}
+
+/// On or off, by threads that need not agree. Relaxed, like a count, and std's in models as well.
+#[derive(Debug, Default)]
+pub(crate) struct Switch(AtomicBool);
+
+impl Switch {
+    pub(crate) fn get(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+
+    /// What it was before.
+    pub(crate) fn set(&self, on: bool) -> bool {
+        self.0.swap(on, Relaxed)
     }
 }
 

@@ -16,6 +16,7 @@ macro_rules! twin {
 }
 pub(crate) use twin;
 
+mod budget;
 mod counter;
 pub(crate) mod epoch;
 #[cfg(windlass_loom)]
@@ -27,7 +28,8 @@ mod wide;
 #[path = "wide_model.rs"]
 mod wide;
 
-pub(crate) use counter::Counter;
+pub(crate) use budget::{Budget, Share};
+pub(crate) use counter::{Counter, Switch};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 #[cfg(windlass_loom)]

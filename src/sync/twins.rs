@@ -33,6 +33,20 @@ pub enum Twin {
     EvictYoung,
     /// A change does not mind the seal.
     IgnoreSeal,
+    /// A key is put into the newest table while its row below is open.
+    NoSeal,
+    /// .. and goes by what was there before it was sealed.
+    SealAfterLook,
+    /// "Absent" is answered without another look at the newest table.
+    AbsentAtFirstSight,
+    /// An old table in which all is gone is taken out as it is.
+    DropUnsealed,
+    /// What is put from the oldest table into the newest does not mind the tables between.
+    ForwardBlindly,
+    /// .. nor whether it is gone.
+    ForwardDead,
+    /// The flags of sealed cells may change: a row that is sealed becomes narrow.
+    OpenSealed,
     /// A replaced table is destroyed at once.
     DropAtOnce,
     /// Cells are loaded and exchanged with Relaxed.

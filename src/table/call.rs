@@ -2,7 +2,7 @@
 
 use super::{
     entry::{Entry, Flag},
-    group::{Decision, Ground, Group},
+    group::{Basis, Decision, Ground},
 };
 use crate::sync::{AtomicPair, Wide, twin};
 
@@ -15,7 +15,7 @@ pub(super) struct Call<'a, W> {
     #[cfg(windlass_loom)]
     early: Option<u64>,
     #[cfg(windlass_loom)]
-    truth: &'a super::truth::Truth,
+    basis: Basis,
 }
 
 /// How an attempt ended.
@@ -41,13 +41,7 @@ pub(super) enum Found<'a> {
 
 impl<'a, W: Wide> Call<'a, W> {
     #[inline(always)]
-    #[cfg_attr(not(windlass_loom), allow(unused_variables))]
-    pub(super) fn new<const BUCKETS: usize, const CELLS: usize>(
-        wide: W,
-        key: u64,
-        ground: &'a Ground,
-        group: &'a Group<BUCKETS, CELLS>,
-    ) -> Self {
+    pub(super) fn new(wide: W, key: u64, ground: &'a Ground) -> Self {
         Call {
             wide,
             key,
@@ -55,7 +49,18 @@ impl<'a, W: Wide> Call<'a, W> {
             #[cfg(windlass_loom)]
             early: twin!(HorizonFirst).then(|| ground.horizon()),
             #[cfg(windlass_loom)]
-            truth: &group.truth,
+            basis: Basis::Nothing,
+        }
+    }
+
+    /// For models: what it goes by.
+    #[inline(always)]
+    #[cfg_attr(not(windlass_loom), allow(unused_variables))]
+    pub(super) fn on(self, basis: Basis) -> Self {
+        Call {
+            #[cfg(windlass_loom)]
+            basis,
+            ..self
         }
     }
 
@@ -135,7 +140,15 @@ impl<'a, W: Wide> Call<'a, W> {
         // Linearized. In models: no atomic operation stands between the CAS and this check.
         #[cfg(windlass_loom)]
         if done {
-            self.truth.published(self.key, state, old.state(), next, gone, self.ground.evict_within);
+            self.ground.truth.published(
+                self.key,
+                state,
+                self.basis,
+                old.state(),
+                next,
+                gone,
+                self.ground.evict_within,
+            );
         }
         done
     }

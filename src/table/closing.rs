@@ -7,7 +7,7 @@ use super::{
 use crate::sync::{
     AtomicPair, AtomicU8,
     Ordering::{Acquire, Relaxed},
-    Wide, prefetch,
+    Wide, prefetch, twin,
 };
 use std::iter;
 
@@ -111,8 +111,10 @@ impl Place<'_> {
         self.entry.high()
     }
 
+    /// Not if it is sealed: what is frozen is the width of a row as well.
     fn change(&self, wide: impl Wide, high: High) -> bool {
-        wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
+        let open = !self.high().has(Flag::Sealed) || twin!(OpenSealed);
+        open && wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
     }
 }
 

@@ -32,7 +32,7 @@
 //! flag and mark go. What the row's keys left outside (remnants) is gone for everyone, and a cell further in goes before one
 //! further out. A late call that still reads the wider row agrees with the others about the bucket, and brings nothing to life elsewhere.
 //!
-//! **Sealing** flags every cell of a group: no CAS that expects an open cell succeeds any more.
+//! **Sealing** flags every cell of a row, or of a group: no CAS that expects an open cell succeeds any more.
 //!
 //! Lock-free: an attempt fails only because another thread's CAS succeeded. Models, with a negative twin for each rule:
 //! loom-tests/tests/{bucket, horizon, overflow, closing, seal}.rs.
@@ -47,7 +47,7 @@ use crate::{
     sync::{
         AtomicPair, AtomicU8, AtomicU64, CachePadded, Counter,
         Ordering::{Acquire, Relaxed, Release},
-        Wide, prefetch, retry, twin,
+        Switch, Wide, prefetch, retry, twin,
     },
 };
 use std::{array, ops::Range};
@@ -58,8 +58,30 @@ use std::{array, ops::Range};
 #[repr(C, align(128))]
 pub(crate) struct Group<const BUCKETS: usize, const CELLS: usize> {
     pub(super) buckets: [[AtomicPair; CELLS]; BUCKETS],
-    #[cfg(windlass_loom)]
-    pub(crate) truth: super::truth::Truth,
+}
+
+/// What a group lies in.
+pub(crate) trait Around: Copy {
+    /// A bit for each bucket of the group that may have overflowed: for prefetches and the sweep, it orders nothing.
+    fn overflown(&self) -> &AtomicU8;
+
+    /// A bucket has overflowed.
+    fn overflows(self);
+
+    /// What a change goes by beside the cells here.
+    fn basis(self) -> Basis {
+        Basis::Nothing
+    }
+}
+
+/// For models.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    Nothing,
+    /// The key's state in an older table, unless it has one here.
+    Below(Option<u64>),
+    /// The same state once more.
+    Forwarded,
 }
 
 /// What to do about a key, given its state.
@@ -80,7 +102,7 @@ pub enum Stop {
     Sealed,
 }
 
-/// What a table's groups have in common.
+/// What the groups of all tables of a structure have in common.
 #[derive(Default)]
 pub(crate) struct Ground {
     /// Every state up to here is gone: it counts as absent for every caller and may be overwritten. It only rises. Read by
@@ -89,14 +111,29 @@ pub(crate) struct Ground {
     /// At a full bucket: overwrite the least state if it is less than this far above the horizon, instead of saying `Full`.
     /// No caller may publish a state below that bound, so the cell's state rises all the same.
     pub(super) evict_within: Option<u64>,
+    /// .. but only while this is set.
+    pub(super) at_ceiling: Switch,
     /// How often a bucket has overflowed.
     pub(crate) overflows: Counter,
     pub(crate) evicted: Counter,
+    #[cfg(windlass_loom)]
+    pub(crate) truth: super::truth::Truth,
 }
 
 impl Ground {
     pub(crate) fn new(evict_within: Option<u64>) -> Ground {
         Ground { evict_within, ..Ground::default() }
+    }
+
+    /// What may be evicted at a full group: states less than this far above the horizon.
+    #[cold]
+    pub(super) fn evict_within(&self) -> u64 {
+        self.evict_within.filter(|_| self.at_ceiling.get()).unwrap_or(0)
+    }
+
+    /// There will be no more room than there is. Whether entries are evicted from now on that were not before.
+    pub(super) fn begin_to_evict(&self) -> bool {
+        self.evict_within.is_some() && !self.at_ceiling.set(true)
     }
 
     /// Acquire; pairs with the release in [`Ground::advance`]: whoever sees the horizon sees what came before its raising.
@@ -114,8 +151,6 @@ impl Ground {
 pub(super) const OVERFLOWN: [Flag; 2] = [Flag::Pair, Flag::Group];
 
 impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
-    pub(crate) const BUCKETS: usize = BUCKETS;
-
     pub(super) const WIDEST: usize = match BUCKETS {
         1 => 0,
         2 => 1,
@@ -138,19 +173,18 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     }
 
     /// Changes `key` as `decide(state, horizon)` says. `decide` may be called several times; the last answer
-    /// counts. The state is `None` for a key that is absent or gone. `overflown` has a bit for each bucket that may have overflowed:
-    /// a hint for prefetches and the sweep, it orders nothing.
+    /// counts. The state is `None` for a key that is absent or gone.
     #[inline(always)]
-    pub(crate) fn update<'a, R>(
+    pub(crate) fn update<R>(
         &self,
         wide: impl Wide,
         key: u64,
-        overflown: impl Fn() -> &'a AtomicU8 + Copy,
+        around: impl Around,
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
         // (By value, all the way: what is only needed in the end must not be kept in memory.)
-        let call = Call::new(wide, key, ground, self);
+        let call = Call::new(wide, key, ground).on(around.basis());
         let cells = &self.buckets[Self::bucket_of(key)];
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
@@ -165,7 +199,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 return Ok(answer);
             }
         }
-        self.update_again(call, High(any), overflown, decide)
+        self.update_again(call, High(any), around, decide)
     }
 
     /// A new key in a bucket without flags.
@@ -199,20 +233,20 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     /// The same for rows that have overflowed or are full, and for whoever lost a race. `any`: the bucket's flags as last seen.
     #[cold]
     #[inline(never)]
-    fn update_again<'a, R>(
+    fn update_again<R>(
         &self,
         call: Call<'_, impl Wide>,
         any: High,
-        overflown: impl Fn() -> &'a AtomicU8 + Copy,
+        around: impl Around,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
         // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
         let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
             let step = match width {
-                0 => self.visit::<1, _, R>(call, width, closing, overflown, decide),
-                1 => self.visit::<2, _, R>(call, width, closing, overflown, decide),
-                _ => self.visit::<BUCKETS, _, R>(call, width, closing, overflown, decide),
+                0 => self.visit::<1, _, R>(call, width, closing, around, decide),
+                1 => self.visit::<2, _, R>(call, width, closing, around, decide),
+                _ => self.visit::<BUCKETS, _, R>(call, width, closing, around, decide),
             };
             match step {
                 Step::Done(answer) => return Ok(answer),
@@ -235,19 +269,15 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     ///
     /// (Not inlined: in the loop above the compiler would prepare for all of them.)
     #[inline(never)]
-    fn visit<'a, const N: usize, W: Wide, R>(
+    fn visit<const N: usize, W: Wide, R>(
         &self,
         call: Call<'_, W>,
         width: usize,
         closing: bool,
-        overflown: impl Fn() -> &'a AtomicU8 + Copy,
+        around: impl Around,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Step<R> {
-        let bucket = Self::bucket_of(call.key);
-        let home = bucket & (N - 1);
-        let Some(cells) = self.buckets[bucket - home..].first_chunk::<N>() else { return Step::NoRoom };
-        let flag = OVERFLOWN.get(width).copied().filter(|_| width < Self::WIDEST);
-        let row = Row::read(call.wide, cells, home, flag, closing);
+        let Some((row, flag)) = self.read::<N, _>(call, width, closing) else { return Step::NoRoom };
         match (row.visit(&call, decide), flag) {
             (Step::NoRoom, Some(_)) if twin!(WiderWithoutFlag) => Step::Wider(false),
             (Step::NoRoom, Some(_)) if closing && !twin!(UseWhileClosing) => Step::Closing,
@@ -255,7 +285,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 if width == 0 {
                     call.ground.overflows.add(1);
                     // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
-                    overflown().fetch_or(1 << bucket, Release);
+                    around.overflown().fetch_or(1 << Self::bucket_of(call.key), Release);
+                    around.overflows();
                 }
                 Step::Wider(false)
             }
@@ -266,17 +297,66 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
 
     /// From here on no key of the group changes.
     pub(crate) fn seal(&self, wide: impl Wide) {
-        for cell in self.cells() {
-            loop {
-                let seen = wide.load(cell);
-                let (key, high) = (seen.key(), seen.high());
-                // Release: whoever finds the seal sees what was done before it (the table's successor).
-                if high.has(Flag::Sealed) || wide.cas(cell, seen, Entry::new(key, high.with(Flag::Sealed))) {
-                    break;
-                }
-                retry();
+        seal(wide, self.buckets.as_flattened());
+    }
+
+    /// From here on this key does not change. Flags belong to cells: a row that is sealed stays as wide as it is.
+    pub(super) fn seal_row(&self, wide: impl Wide, key: u64) {
+        for width in 0..=Self::WIDEST {
+            let cells = self.buckets[Self::row(Self::bucket_of(key), width)].as_flattened();
+            seal(wide, cells);
+            let has = |flag| cells.iter().any(|cell| High(wide.high(cell)).has(flag));
+            if !OVERFLOWN.get(width).is_some_and(|&flag| has(flag)) {
+                return;
             }
         }
+    }
+
+    /// The state of a key, live or gone, sealed or not.
+    pub(super) fn look(&self, wide: impl Wide, key: u64, ground: &Ground) -> Option<u64> {
+        let call = Call::new(wide, key, ground);
+        let mut width = 0;
+        loop {
+            let found = match width {
+                0 => self.look_at::<1, _>(call, width),
+                1 => self.look_at::<2, _>(call, width),
+                _ => self.look_at::<BUCKETS, _>(call, width),
+            };
+            match found {
+                None => width += 1,
+                Some(Found::At(_, entry)) => return Some(entry.state()),
+                Some(Found::Nowhere) => return None,
+                Some(Found::Moved) => {
+                    retry();
+                    width = 0;
+                }
+            }
+        }
+    }
+
+    /// Looks for a key in the row of `N` buckets. `None`: it has overflowed.
+    #[inline(never)]
+    fn look_at<const N: usize, W: Wide>(&self, call: Call<'_, W>, width: usize) -> Option<Found<'_>> {
+        match self.read::<N, _>(call, width, false) {
+            Some((row, _)) if row.is_overflown() => None,
+            Some((row, _)) => Some(row.find(&call).1),
+            None => Some(Found::Nowhere),
+        }
+    }
+
+    /// A reading of the row of `N` buckets, and the flag that it gets when it overflows.
+    #[inline(always)]
+    fn read<const N: usize, W: Wide>(
+        &self,
+        call: Call<'_, W>,
+        width: usize,
+        closing: bool,
+    ) -> Option<(Row<'_, N, CELLS>, Option<Flag>)> {
+        let bucket = Self::bucket_of(call.key);
+        let home = bucket & (N - 1);
+        let cells = self.buckets[bucket - home..].first_chunk::<N>()?;
+        let flag = OVERFLOWN.get(width).copied().filter(|_| width < Self::WIDEST);
+        Some((Row::read(call.wide, cells, home, flag, closing), flag))
     }
 
     pub(super) fn cells(&self) -> impl Iterator<Item = &AtomicPair> {
@@ -309,6 +389,20 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     }
 }
 
+fn seal(wide: impl Wide, cells: &[AtomicPair]) {
+    for cell in cells {
+        loop {
+            let seen = wide.load(cell);
+            let (key, high) = (seen.key(), seen.high());
+            // Release: whoever finds the seal sees what was done before it (the table's successor).
+            if high.has(Flag::Sealed) || wide.cas(cell, seen, Entry::new(key, high.with(Flag::Sealed))) {
+                break;
+            }
+            retry();
+        }
+    }
+}
+
 /// The place of the least state, the first of equals, and the state.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // three bits
@@ -332,9 +426,6 @@ pub(super) fn least<const CELLS: usize>(states: [u64; CELLS]) -> (usize, u64) {
 unsafe impl<const BUCKETS: usize, const CELLS: usize> Zeroable for Group<BUCKETS, CELLS> {
     #[cfg(windlass_loom)]
     fn zero() -> Self {
-        Group {
-            buckets: array::from_fn(|_| array::from_fn(|_| AtomicPair::new(Entry::EMPTY))),
-            truth: super::truth::Truth::default(),
-        }
+        Group { buckets: array::from_fn(|_| array::from_fn(|_| AtomicPair::new(Entry::EMPTY))) }
     }
 }

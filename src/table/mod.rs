@@ -1,10 +1,11 @@
 //! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation, but for
 //! buckets that overflow; nothing is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
 //!
-//! `entry` is the word, `group` the protocol, `geometry` where a key lives, and [`KeyTable`] the whole: table pointer,
-//! horizon, counts.
+//! `entry` is the word, `group` the protocol, `geometry` where a key lives, `chain` how a larger or smaller table takes the place of
+//! another, `size` when, and [`KeyTable`] the whole: root, horizon, counts.
 
 mod call;
+mod chain;
 mod closing;
 mod entry;
 mod geometry;
@@ -12,51 +13,80 @@ mod group;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod row;
+mod size;
 #[cfg(all(test, not(windlass_loom)))]
 mod speed;
 mod sweep;
+mod tables;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;
 
 use crate::{
     error::ConfigError,
     hash::KeyHash,
-    sync::{AnyWide, AtomicPtr, Ordering::Relaxed, Wide, epoch, retry, with_wide},
+    sync::{
+        AnyWide, AtomicPtr, AtomicU64,
+        Ordering::Relaxed,
+        Wide,
+        epoch::{self, Stacked},
+        with_wide,
+    },
 };
 pub(crate) use geometry::Geometry;
-use geometry::{Group, Table};
-use group::Ground;
-pub(crate) use group::{Decision, Stop};
+pub(crate) use group::Decision;
+use group::{Basis, Ground, Group};
+use size::Sizes;
+use tables::Table;
 
 /// A table of (key, state) with a horizon, shared by all threads.
-pub(crate) struct KeyTable {
-    root: epoch::Root<Table>,
+pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
+    /// The newest table. Others may lie below it.
+    root: epoch::Root<Table<BUCKETS, CELLS>>,
     geometry: Geometry,
     wide: AnyWide,
     ground: Ground,
-    /// Where the present table lies, for prefetches alone: they may be wrong, so they need no pin and can come first.
-    hint: AtomicPtr<Group>,
+    sizes: Sizes<BUCKETS, CELLS>,
+    /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
+    /// first.
+    hint: (AtomicPtr<Group<BUCKETS, CELLS>>, AtomicU64),
 }
 
 /// The answer to a call on a full bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-impl KeyTable {
-    /// See [`Ground::evict_within`].
-    pub(crate) fn new(geometry: Geometry, evict_within: Option<u64>) -> Result<KeyTable, ConfigError> {
-        let table = Table::new(geometry)?;
-        Ok(KeyTable {
-            hint: AtomicPtr::new(table.address()),
+impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
+    /// `evict_within`: see [`Ground`]. `limit`: how many bytes there may be in all tables, so that they grow and shrink; `None`:
+    /// the first one stays.
+    pub(crate) fn new(
+        geometry: Geometry,
+        evict_within: Option<u64>,
+        limit: Option<u64>,
+    ) -> Result<Self, ConfigError> {
+        let sizes = Sizes::new(limit);
+        let table = Self::first(geometry, &sizes)?;
+        let keys = KeyTable {
+            hint: (AtomicPtr::new(table.address()), AtomicU64::new(1)),
             root: epoch::Root::new(table),
             geometry,
             wide: AnyWide::detect(),
             ground: Ground::new(evict_within),
-        })
+            sizes,
+        };
+        if limit.is_none() {
+            keys.ground.begin_to_evict();
+        }
+        Ok(keys)
     }
 
-    pub(crate) fn geometry(&self) -> Geometry {
-        self.geometry
+    fn first(
+        geometry: Geometry,
+        sizes: &Sizes<BUCKETS, CELLS>,
+    ) -> Result<Table<BUCKETS, CELLS>, ConfigError> {
+        Table::new(geometry.parts(), 1, &sizes.budget).ok_or_else(|| {
+            let bytes = geometry::bytes::<BUCKETS, CELLS>(geometry.parts() as u64);
+            ConfigError::new("capacity", format_args!("{bytes} bytes"), "what the system can allocate")
+        })
     }
 
     pub(crate) fn wide(&self) -> AnyWide {
@@ -76,45 +106,62 @@ impl KeyTable {
 
     /// Asks for the bucket of a key that will be updated soon.
     #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // it was a usize
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let group = self.hint.load(Relaxed).wrapping_add(self.geometry.group(hash));
+        let (groups, factor) = (self.hint.0.load(Relaxed), self.hint.1.load(Relaxed));
+        let group = groups.wrapping_add(self.geometry.spot(hash).group(factor as usize));
         Group::prefetch(group, hash.lo);
     }
 
-    /// The present table, for some calls: keep it for a batch at most.
+    /// For some calls: keep it for a batch at most.
     #[inline]
-    pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W> {
+    pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W, BUCKETS, CELLS> {
         Pinned { keys: self, wide, guard: epoch::pin() }
     }
 
-    /// Publishes a fresh table and reclaims the present one when the last call that can see it has ended. Calls under way
-    /// move over at the seal of their bucket.
+    /// Publishes a fresh table of the first size and reclaims those there are when the last call that can see them has ended. Calls
+    /// under way move over at the seal of their bucket.
     pub(crate) fn reset(&self) -> Result<(), ConfigError> {
-        let fresh = Table::new(self.geometry)?;
-        self.hint.store(fresh.address(), Relaxed);
+        let fresh = Self::first(self.geometry, &self.sizes)?;
         // The new table first, then the seals: whoever meets a seal has acquired it, and finds the new table.
         self.root.replace(fresh, |old| with_wide!(self.wide, wide => old.seal(wide)));
+        with_wide!(self.wide, wide => self.pin(wide).refresh_hint());
         Ok(())
     }
 
-    /// Upkeep: goes on with the sweep by `budget` groups, and helps to give back the memory of replaced tables.
-    pub(crate) fn maintain(&self, budget: usize) {
-        with_wide!(self.wide, wide => self.pin(wide).table().sweep(wide, self.horizon(), budget));
-        epoch::collect();
+    /// Upkeep of `budget` groups: goes on with the sweep, empties an old table, prepares a larger one, and helps to give back the
+    /// memory of those that have been replaced. Whether there is more to do.
+    pub(crate) fn maintain(&self, budget: usize) -> bool {
+        with_wide!(self.wide, wide => {
+            let pinned = self.pin(wide);
+            pinned.newest().sweep(wide, self.horizon(), budget);
+            pinned.adjust(pinned.newest());
+            let prepares = pinned.prepare(pinned.newest(), budget);
+            drop(pinned);
+            // Pinned for a while only: until then no memory comes back.
+            let mut left = budget;
+            while left > 0 && self.pin(wide).empty(left.min(STRETCH)) {
+                left -= left.min(STRETCH);
+            }
+            epoch::collect();
+            prepares || self.pin(wide).has_older()
+        })
     }
 
     /// The share of the upkeep that falls to a call which moves the horizon, some 1024 to 2048 times a window: one sweep
     /// or two over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
-        with_wide!(self.wide, wide => self.pin(wide).table().sweep_a_share(wide, self.horizon()));
+        with_wide!(self.wide, wide => {
+            let pinned = self.pin(wide);
+            if pinned.newest().sweep_a_share(wide, self.horizon()) {
+                pinned.adjust(pinned.newest());
+            }
+        });
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
     pub(crate) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
-        with_wide!(self.wide, wide => {
-            let of = |group: &Group| group.states(wide).filter(|&state| live(state)).count() as u64;
-            self.pin(wide).table().sum(sample, of)
-        })
+        with_wide!(self.wide, wide => self.pin(wide).count(sample, live))
     }
 
     /// How often a bucket has overflowed.
@@ -122,35 +169,75 @@ impl KeyTable {
         self.ground.overflows.sum()
     }
 
-    /// How many buckets look further than at their own cells.
-    pub(crate) fn overflown_buckets(&self) -> u64 {
-        with_wide!(self.wide, wide => self.pin(wide).table().overflown())
-    }
-
     pub(crate) fn evicted(&self) -> u64 {
         self.ground.evicted.sum()
     }
+
+    /// Plain figures of the tables.
+    pub(crate) fn figures(&self) -> Figures {
+        with_wide!(self.wide, wide => {
+            let pinned = self.pin(wide);
+            let newest = pinned.newest();
+            Figures {
+                capacity: newest.capacity(),
+                buckets: (newest.groups.len() * BUCKETS) as u64,
+                overflown_buckets: newest.overflown(),
+                tables: 1 + newest.older(&pinned.guard).count() as u64,
+                grown: self.sizes.grown.sum(),
+                shrunk: self.sizes.shrunk.sum(),
+                forwarded: self.sizes.forwarded.sum(),
+            }
+        })
+    }
+
+    /// Bytes of all tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sizes.budget.used()
+    }
 }
 
-/// A table that stays while this is held.
-pub(crate) struct Pinned<'a, W> {
-    keys: &'a KeyTable,
+/// See [`KeyTable::figures`].
+pub(crate) struct Figures {
+    /// Keys that the newest table is meant for.
+    pub(crate) capacity: u64,
+    pub(crate) buckets: u64,
+    /// .. that look further than at their own cells.
+    pub(crate) overflown_buckets: u64,
+    pub(crate) tables: u64,
+    pub(crate) grown: u64,
+    pub(crate) shrunk: u64,
+    /// Keys that were put from an old table into a newer one by upkeep.
+    pub(crate) forwarded: u64,
+}
+
+/// For how many groups upkeep stays pinned: some tenths of a millisecond.
+const STRETCH: usize = 64;
+
+/// The tables that there are now stay while this is held.
+pub(crate) struct Pinned<'a, W, const BUCKETS: usize = 8, const CELLS: usize = 8> {
+    keys: &'a KeyTable<BUCKETS, CELLS>,
     wide: W,
     guard: epoch::Guard,
 }
 
-impl<W: Wide> Pinned<'_, W> {
+impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, CELLS> {
     #[inline(always)]
-    fn table(&self) -> &Table {
+    fn newest(&self) -> &Table<BUCKETS, CELLS> {
         self.keys.root.get(&self.guard)
+    }
+
+    fn has_older(&self) -> bool {
+        self.newest().below().get(&self.guard).is_some()
     }
 
     /// Asks for all that a later update of the key is likely to look at.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let (group, table) = (self.keys.geometry.group(hash), self.table());
-        Group::prefetch(&raw const table.groups[group], hash.lo);
-        table.groups[group].prefetch_pair(hash.lo, &table.overflown[group]);
+        let (spot, newest) = (self.keys.geometry.spot(hash), self.newest());
+        newest.prefetch(spot);
+        if let Some(older) = newest.below().get(&self.guard) {
+            older.prefetch(spot);
+        }
     }
 
     /// See [`Group::update`].
@@ -160,13 +247,26 @@ impl<W: Wide> Pinned<'_, W> {
         hash: KeyHash,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
+        let (spot, newest) = (self.keys.geometry.spot(hash), self.newest());
+        if newest.below().get(&self.guard).is_none() {
+            let overflows = || self.overflows(newest, spot.key);
+            if let Ok(answer) =
+                newest.update(self.wide, spot, Basis::Nothing, overflows, &self.keys.ground, decide)
+            {
+                return Ok(answer);
+            }
+        }
+        self.update_over_tables(spot, decide)
+    }
+
+    /// After the newest table has changed. (Of two that come together one may be late; so what it stored is looked at again.)
+    fn refresh_hint(&self) {
         loop {
-            let (group, table) = (self.keys.geometry.group(hash), self.table());
-            let overflown = move || &table.overflown[group];
-            match table.groups[group].update(self.wide, hash.lo, overflown, &self.keys.ground, decide) {
-                Ok(answer) => return Ok(answer),
-                Err(Stop::Full) => return Err(Full),
-                Err(Stop::Sealed) => retry(), // the table has been replaced: the same pin protects the new one
+            let newest = self.newest();
+            self.keys.hint.0.store(newest.address(), Relaxed);
+            self.keys.hint.1.store(newest.factor as u64, Relaxed);
+            if std::ptr::eq(self.newest(), newest) {
+                return;
             }
         }
     }

@@ -2,10 +2,12 @@
 
 pub use super::group::Stop;
 use super::{
+    Full, Geometry, KeyTable,
     entry::{Entry, Flag, High},
-    group::{Decision, Ground, Group, OVERFLOWN},
+    group::{Around, Decision, Ground, Group, OVERFLOWN},
 };
 use crate::{
+    hash::KeyHash,
     mem::Zeroable,
     sync::{
         AtomicPair, AtomicU8,
@@ -34,7 +36,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         let table = Table { group, overflown: AtomicU8::new(0), ground: Ground::default() };
         for (bucket, cells) in buckets.iter().enumerate() {
             for &(key, state) in cells.iter().filter(|cell| cell.1 > 0) {
-                table.group.truth.known(key, state);
+                table.ground.truth.known(key, state);
                 table.widen(key, bucket);
             }
         }
@@ -64,6 +66,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// At a full group, evicts states less than `within` above the horizon.
     pub fn evicting(mut self, within: u64) -> Self {
         self.ground.evict_within = Some(within);
+        self.ground.begin_to_evict();
         self
     }
 
@@ -141,7 +144,101 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         key: u64,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
-        self.group.update(Portable, key, || &self.overflown, &self.ground, decide)
+        self.group.update(Portable, key, Hint(&self.overflown), &self.ground, decide)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Hint<'a>(&'a AtomicU8);
+
+impl Around for Hint<'_> {
+    fn overflown(&self) -> &AtomicU8 {
+        self.0
+    }
+
+    fn overflows(self) {}
+}
+
+/// Tables of one part, of which the first has one group. Key `k` lives in bucket `k % BUCKETS`, in larger tables in the group that its
+/// high bits choose.
+pub struct Tables<const BUCKETS: usize, const CELLS: usize>(KeyTable<BUCKETS, CELLS>);
+
+impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
+    /// With these entries, put in in order.
+    pub fn new(entries: &[Cell]) -> Self {
+        let tables =
+            Tables(KeyTable::new(Geometry::of_parts(1), None, None).unwrap_or_else(|e| panic!("{e}")));
+        for &(key, state) in entries {
+            assert_eq!(tables.update(key, |_, _| Some(state)), Some((None, true)));
+        }
+        tables
+    }
+
+    /// At a full group, evicts states less than `within` above the horizon.
+    pub fn evicting(mut self, within: u64) -> Self {
+        self.0.ground.evict_within = Some(within);
+        self.0.ground.begin_to_evict();
+        self
+    }
+
+    /// Raises the horizon.
+    pub fn advance(&self, horizon: u64) {
+        self.0.advance(horizon);
+    }
+
+    /// See `Table::update`. `None`: full.
+    pub fn update(
+        &self,
+        key: u64,
+        decide: impl Fn(Option<u64>, u64) -> Option<u64> + Copy,
+    ) -> Option<(Option<u64>, bool)> {
+        let hash = KeyHash { hi: 0, lo: key };
+        let answer = self.0.pin(Portable).update(hash, |state, gone| match decide(state, gone) {
+            Some(next) => Decision::Publish(next, (state, true)),
+            None => Decision::Keep((state, false)),
+        });
+        match answer {
+            Ok(answer) => Some(answer),
+            Err(Full) => None,
+        }
+    }
+
+    /// The key's live state.
+    pub fn get(&self, key: u64) -> Option<u64> {
+        self.update(key, |_, _| None)?.0
+    }
+
+    /// An exact counter in the state: one more.
+    pub fn increment(&self, key: u64) {
+        assert_eq!(self.update(key, |state, gone| Some(state.unwrap_or(gone) + 1)).map(|r| r.1), Some(true));
+    }
+
+    /// Inserts an absent key. Whether it did.
+    pub fn insert(&self, key: u64, now: u64) -> bool {
+        self.update(key, |state, gone| state.is_none().then_some(now.max(gone + 1))).is_some_and(|r| r.1)
+    }
+
+    /// Lays a table of `factor` groups on top. Whether this thread did.
+    pub fn resize(&self, factor: usize) -> bool {
+        let pinned = self.0.pin(Portable);
+        pinned.lay(pinned.newest(), pinned.table(factor))
+    }
+
+    /// Empties the oldest table and takes it out. Whether there is another one.
+    pub fn empty(&self) -> bool {
+        self.0.pin(Portable).empty(usize::MAX)
+    }
+
+    /// How many tables there are.
+    pub fn tables(&self) -> usize {
+        let pinned = self.0.pin(Portable);
+        1 + pinned.newest().older(&pinned.guard).count()
+    }
+
+    /// How many keys are not gone.
+    pub fn live(&self) -> u64 {
+        let gone = self.0.horizon();
+        self.0.count(None, |state| state > gone)
     }
 }
 

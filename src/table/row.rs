@@ -71,6 +71,11 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         self.attempt(call, decide)
     }
 
+    /// Whether its keys look at the next wider row.
+    pub(super) fn is_overflown(&self) -> bool {
+        self.flag.is_some_and(|flag| self.any.has(flag))
+    }
+
     /// Whether this flag is about to go. (There may be marks beside others.)
     #[cold]
     fn is_closing(&self, flag: Flag) -> bool {
@@ -148,7 +153,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
     /// which.
     #[inline(always)]
-    fn find(&self, call: &Call<'_, impl Wide>) -> (usize, Found<'a>) {
+    pub(super) fn find(&self, call: &Call<'_, impl Wide>) -> (usize, Found<'a>) {
         // (With i its bits rise: 0 is the bucket, 1 the other of the pair.)
         for i in 0..BUCKETS {
             let bucket = self.home ^ if twin!(OuterFirst) { BUCKETS - 1 - i } else { i };
@@ -204,6 +209,6 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
 /// At a full group: whether the least state may be given up early.
 #[cold]
 fn evictable(state: u64, gone: u64, ground: &Ground) -> bool {
-    let within = ground.evict_within.map_or(0, |within| if twin!(EvictYoung) { u64::MAX } else { within });
-    state < gone.saturating_add(within)
+    let within = ground.evict_within();
+    state < gone.saturating_add(if twin!(EvictYoung) && within > 0 { u64::MAX } else { within })
 }

@@ -10,16 +10,27 @@
 #![allow(clippy::expect_used)] // a measurement
 
 use super::{
-    group::{Decision, Ground, Group},
+    group::{Around, Decision, Ground, Group},
     sweep::Sweep,
 };
 use crate::{
-    mem::{Budget, Slab},
-    sync::{AnyWide, AtomicU8, with_wide},
+    mem::Slab,
+    sync::{AnyWide, AtomicU8, Budget, with_wide},
 };
 use std::time::Instant;
 
 const AHEAD: usize = 16;
+
+#[derive(Clone, Copy)]
+struct Hint<'a>(&'a AtomicU8);
+
+impl Around for Hint<'_> {
+    fn overflown(&self) -> &AtomicU8 {
+        self.0
+    }
+
+    fn overflows(self) {}
+}
 
 fn mixed(i: u64) -> [u64; 2] {
     let mix = |x: u64| {
@@ -54,7 +65,7 @@ fn run<const BUCKETS: usize, const CELLS: usize>(window: u64, bytes_per_id: u64,
                 table[ahead].prefetch_pair(low, &overflown[ahead]);
                 let [low, high] = mixed(i);
                 let group = place(high);
-                let hint = || &overflown[group];
+                let hint = Hint(&overflown[group]);
                 let fresh = table[group].update(wide, low, hint, &ground, |state, gone| match state {
                     None => Decision::Publish(i.max(gone + 1), true),
                     Some(_) => Decision::Keep(false),

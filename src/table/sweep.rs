@@ -19,6 +19,8 @@ struct State {
     next: usize,
     /// What is owed of the next share, in parts of a group.
     owed: usize,
+    /// Shares.
+    taken: usize,
 }
 
 /// A round of the sweep in so many shares.
@@ -42,21 +44,24 @@ impl Sweep {
         state.go_on(wide, groups, overflown, gone, budget);
     }
 
-    /// Goes on by a share of all groups.
+    /// Goes on by a share of all groups. `true` once a round, and more often in a large table: time for what is not due each time.
     pub(super) fn go_on_by_a_share<const BUCKETS: usize, const CELLS: usize>(
         &self,
         wide: impl Wide,
         groups: &[Group<BUCKETS, CELLS>],
         overflown: &[AtomicU8],
         gone: u64,
-    ) {
-        let Ok(mut state) = self.0.try_lock() else { return };
+    ) -> bool {
+        let Ok(mut state) = self.0.try_lock() else { return false };
         state.owed += groups.len();
         let budget = state.owed / SHARES;
-        if budget >= groups.len().min(LEAST) {
-            state.owed %= SHARES;
-            state.go_on(wide, groups, overflown, gone, budget);
+        if budget < groups.len().min(LEAST) {
+            return false;
         }
+        state.owed %= SHARES;
+        state.go_on(wide, groups, overflown, gone, budget);
+        state.taken += 1;
+        state.next == 0 || state.taken.is_multiple_of(SHARES / 64)
     }
 }
 

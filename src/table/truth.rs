@@ -1,25 +1,38 @@
 //! For models: what was published, in a map that never forgets. Every publish is checked against it where it happens.
 
+use super::group::Basis;
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 #[derive(Default)]
 pub(crate) struct Truth(Mutex<HashMap<u64, u64>>);
 
 impl Truth {
-    /// `key` went from `state`, as its publisher saw it, to `next`, in a cell that held `replaced`.
+    /// `key` went from `state`, as its publisher saw it here or in an older table, to `next`, in a cell that held `replaced`.
     pub(crate) fn published(
         &self,
         key: u64,
         state: Option<u64>,
+        basis: Basis,
         replaced: u64,
         next: u64,
         gone: u64,
         evict_within: Option<u64>,
     ) {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, next).unwrap_or(0);
+        assert!(next > replaced, "a cell fell from {replaced} to {next}");
+        let last = lock(&self.0).insert(key, next).unwrap_or(0);
+        if basis == Basis::Forwarded {
+            assert!(state.is_none() && last == next, "forwarded {next}, the state was {last}");
+            return;
+        }
+        let state = state
+            .or(match basis {
+                Basis::Below(below) => below,
+                _ => None,
+            })
+            .filter(|&state| state > gone);
         match evict_within {
             None => {
                 assert!(state.unwrap_or(last) == last, "decided on {state:?}, the state was {last}");
@@ -31,13 +44,16 @@ impl Truth {
             }
         }
         assert!(next > last, "not monotone: {key}: {last} -> {next}");
-        assert!(next > replaced, "a cell fell from {replaced} to {next}");
     }
 
     /// An entry that stood there from the start.
     pub(crate) fn known(&self, key: u64, state: u64) {
-        let mut states = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut states = lock(&self.0);
         let last = states.entry(key).or_insert(0);
         *last = state.max(*last);
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,233 @@
+//! One key in several tables.
+//!
+//! While a table is replaced by a larger or smaller one, the new one lies on top of it, and a call goes from the newest to the
+//! oldest.
+//!
+//! - **Only the newest is changed.** A key that has a cell there, live or gone, is at its latest there.
+//! - **Before a key is put there** its row in every older table is sealed, and looked at after that. So what it is decided on does not
+//!   change any more; and the CAS in the newest vouches for it that nobody else has put it there (`group.rs`). A call that comes
+//!   upon a seal finds the newer table: the seal carries it.
+//! - **An answer that changes nothing** and found the key live in an older table is right as of that look, or of the one at the newest,
+//!   whichever was later: who puts it into the newest does it after both. "Absent" is right only if the newest still has no
+//!   cell of the key after that: what lived below may have come up in between, or been changed up there and the horizon
+//!   have passed what lies below.
+//! - **Emptying.** Groups of the oldest table are sealed one by one, and what lives in them is put into the newest, with the state it has,
+//!   unless the key has come there by itself, stands in a table between, or is gone. When all are done the table
+//!   is taken out and freed when nobody can see it. One of which all is gone must be sealed as well: a call may have been
+//!   stalled in it since it was the newest.
+//!
+//! Who only looks need not mind that a table is taken out meanwhile: what lived in it is in the newest by then, which is looked at
+//! after it. Model, with twins: loom-tests/tests/growth.rs.
+
+use super::{
+    Full, Pinned,
+    geometry::Spot,
+    group::{Basis, Decision, Stop},
+    tables::Table,
+};
+use crate::sync::{Wide, epoch::Stacked, retry, twin};
+use std::ptr;
+
+impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, CELLS> {
+    /// [`Pinned::update`] where the short way did not do.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn update_over_tables<R>(
+        &self,
+        spot: Spot,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
+        loop {
+            let newest = self.newest();
+            // Before any look at the newest: if nothing lies below, what did has come up.
+            let alone = newest.below().get(&self.guard).is_none();
+            let step = if alone {
+                self.update_newest(newest, spot, Basis::Nothing, decide).map(Some)
+            } else {
+                self.update_chain(newest, spot, decide)
+            };
+            match step {
+                Ok(Some(answer)) => return Ok(answer),
+                Ok(None) | Err(Stop::Sealed) => retry(),
+                Err(Stop::Full) => {
+                    if !self.make_room(newest) {
+                        return Err(Full);
+                    }
+                }
+            }
+        }
+    }
+
+    fn update_newest<R>(
+        &self,
+        newest: &Table<BUCKETS, CELLS>,
+        spot: Spot,
+        basis: Basis,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Stop> {
+        let overflows = || self.overflows(newest, spot.key);
+        newest.update(self.wide, spot, basis, overflows, &self.keys.ground, decide)
+    }
+
+    /// Once. `None`: the key has come up meanwhile.
+    fn update_chain<R>(
+        &self,
+        newest: &Table<BUCKETS, CELLS>,
+        spot: Spot,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<Option<R>, Stop> {
+        let there = self.update_newest(newest, spot, Basis::Nothing, |state, gone| match state {
+            None => Decision::Keep(None),
+            Some(_) => match decide(state, gone) {
+                Decision::Publish(next, answer) => Decision::Publish(next, Some(answer)),
+                Decision::Keep(answer) => Decision::Keep(Some(answer)),
+            },
+        })?;
+        if there.is_some() {
+            return Ok(there);
+        }
+        let below = self.look_below(newest, spot);
+        let gone = self.keys.ground.horizon(); // after the cells
+        let live = below.filter(|&state| state > gone);
+        if let Decision::Keep(answer) = decide(live, gone) {
+            return self.vouched(newest, spot, live.is_some(), answer);
+        }
+
+        if !twin!(NoSeal) {
+            newest.older(&self.guard).for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
+        }
+        let below = if twin!(SealAfterLook) { below } else { self.look_below(newest, spot) };
+        self.help(newest, spot);
+        let (sure, answer) = self.update_newest(newest, spot, Basis::Below(below), |state, gone| {
+            let state = state.or(below.filter(|&state| state > gone));
+            match decide(state, gone) {
+                Decision::Publish(next, answer) => Decision::Publish(next, (true, answer)),
+                Decision::Keep(answer) => Decision::Keep((state.is_some(), answer)),
+            }
+        })?;
+        self.vouched(newest, spot, sure, answer)
+    }
+
+    /// The answer, if it is sure or the key has not come up meanwhile.
+    fn vouched<R>(
+        &self,
+        newest: &Table<BUCKETS, CELLS>,
+        spot: Spot,
+        sure: bool,
+        answer: R,
+    ) -> Result<Option<R>, Stop> {
+        let come_up =
+            || self.update_newest(newest, spot, Basis::Nothing, |state, _| Decision::Keep(state.is_some()));
+        let doubtful = !sure && !twin!(AbsentAtFirstSight) && come_up()?;
+        Ok((!doubtful).then_some(answer))
+    }
+
+    /// The state of a key in the tables below, live or gone: where it stands first it is the latest.
+    fn look_below(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
+        newest.older(&self.guard).find_map(|table| self.look(table, spot))
+    }
+
+    fn look(&self, table: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
+        table.group(spot).look(self.wide, spot.key, &self.keys.ground)
+    }
+
+    /// Calls that put something into the newest table do a share of the emptying: one group now and then, more often while there
+    /// are several old tables.
+    fn help(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) {
+        let several = newest.older(&self.guard).nth(1).is_some();
+        let one_in = if several { 2 } else { 16 };
+        // (By bits of the key that choose neither bucket nor group.)
+        if (spot.key >> 16) % one_in == 0 {
+            self.empty(1);
+        }
+    }
+
+    /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more to do.
+    pub(super) fn empty(&self, budget: usize) -> bool {
+        let newest = self.newest();
+        let Some(oldest) = newest.older(&self.guard).last() else { return false };
+        let Ok(mut emptied) = oldest.emptied.try_lock() else { return true };
+        let end = emptied.saturating_add(budget).min(oldest.groups.len());
+        while *emptied < end {
+            if self.empty_group(oldest, *emptied).is_err() {
+                return true;
+            }
+            *emptied += 1;
+        }
+        if *emptied == oldest.groups.len() {
+            self.take_out(newest, oldest);
+        }
+        newest.below().get(&self.guard).is_some()
+    }
+
+    fn take_out(&self, newest: &Table<BUCKETS, CELLS>, oldest: &Table<BUCKETS, CELLS>) {
+        let on_top = std::iter::once(newest).chain(newest.older(&self.guard));
+        let above = on_top.take_while(|table| !ptr::eq(*table, oldest)).last();
+        // Release: whoever does not find it any more finds in the newest what lived in it.
+        let Some(above) = above else { return };
+        let _ = above.below().exchange(Some(oldest), None, &self.guard);
+    }
+
+    /// Seals a group and puts what lives in it into the newest table.
+    fn empty_group(&self, oldest: &Table<BUCKETS, CELLS>, group: usize) -> Result<(), Full> {
+        let gone = self.keys.ground.horizon();
+        let cells = &oldest.groups[group];
+        if !twin!(DropUnsealed) || cells.states(self.wide).any(|state| state > gone) {
+            cells.seal(self.wide);
+        }
+        for entry in cells.cells().map(|cell| self.wide.load(cell)) {
+            if entry.state() > gone {
+                self.forward(oldest, Spot::of(group, oldest.factor, entry.key()), entry.state())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a key of a sealed group into the newest table.
+    fn forward(&self, oldest: &Table<BUCKETS, CELLS>, spot: Spot, state: u64) -> Result<(), Full> {
+        loop {
+            let newest = self.newest();
+            let between = || newest.older(&self.guard).take_while(|table| !ptr::eq(*table, oldest));
+            if between().count() == newest.older(&self.guard).count() {
+                return Ok(()); // all of it has been replaced
+            }
+            between().for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
+            let later = between().find_map(|table| self.look(table, spot)).filter(|_| !twin!(ForwardBlindly));
+            let state = later.unwrap_or(state);
+            let moved = self.update_newest(newest, spot, Basis::Forwarded, |there, gone| match there {
+                // The horizon after the cells: a key that was here, died and was overwritten does not come back.
+                None if state > gone || twin!(ForwardDead) => Decision::Publish(state, true),
+                _ => Decision::Keep(false),
+            });
+            match moved {
+                Ok(moved) => {
+                    self.keys.sizes.forwarded.add(u64::from(moved));
+                    return Ok(());
+                }
+                Err(Stop::Sealed) => retry(),
+                Err(Stop::Full) => {
+                    if !self.make_room(newest) {
+                        return Err(Full);
+                    }
+                }
+            }
+        }
+    }
+
+    /// How many keys `live(state)` holds for, in all tables. A count, not a snapshot.
+    pub(super) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
+        let newest = self.newest();
+        let mut sum =
+            newest.sum(sample, |_, group| group.states(self.wide).filter(|&s| live(s)).count() as u64);
+        for (i, table) in newest.older(&self.guard).enumerate() {
+            let above = || std::iter::once(newest).chain(newest.older(&self.guard)).take(i + 1);
+            let hidden = |spot| above().any(|table| self.look(table, spot).is_some());
+            sum += table.sum(sample, |i, group| {
+                let entries = group.cells().map(|cell| self.wide.load(cell));
+                let spot = |key| Spot::of(i, table.factor, key);
+                entries.filter(|e| live(e.state()) && !hidden(spot(e.key()))).count() as u64
+            });
+        }
+        sum
+    }
+}
