@@ -209,7 +209,7 @@ fn one_winner() {
                             // The same stretch at the same time, each from another place in it.
                             let at = |i: u64| part * 100 + (i + thread * 25 + round) % 100;
                             let batch: Vec<u64> = (0..100).map(at).collect();
-                            if thread % 2 == 0 {
+                            if thread.is_multiple_of(2) {
                                 dedup.observe_batch_at(&batch, Tick(5), &mut outcomes);
                             } else {
                                 outcomes.clear();

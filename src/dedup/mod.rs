@@ -9,8 +9,8 @@ mod rule;
 use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
-    sync::{Counter, Wide, with_wide},
-    table::{KeyTable, Pinned},
+    sync::{Counter, Wide, epoch, with_wide},
+    table::{Decision, KeyTable, Pinned},
     time::{Clock, Tick, Window},
 };
 pub use builder::{DedupBuilder, OnFull, Refresh};
@@ -179,7 +179,9 @@ impl Dedup {
     pub fn observe_at(&self, key: impl Key, now: Tick) -> Outcome {
         let hash = key.key_hash(self.seed);
         self.table.prefetch(hash);
-        with_wide!(self.table.wide(), wide => self.observe_pinned(&self.table.pin(wide), hash, now))
+        with_wide!(self.table.wide(), wide => {
+            self.observe_pinned(&self.table.pinned(wide, &epoch::pin()), hash, now)
+        })
     }
 
     /// Observes `keys` in order, now. `outcomes` is cleared and gets one outcome for each.
@@ -220,7 +222,8 @@ impl Dedup {
         with_wide!(self.table.wide(), wide => {
             let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
             for start in (0..n).step_by(PINNED) {
-                let table = self.table.pin(wide);
+                let guard = epoch::pin();
+                let table = self.table.pinned(wide, &guard);
                 let fetch = |i: usize| {
                     let (hash, now) = event(i);
                     table.prefetch(hash);
@@ -247,8 +250,7 @@ impl Dedup {
     pub fn contains_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        with_wide!(self.table.wide(), wide => self.table.pin(wide).update(hash, self.rule.contains(now)))
-            .unwrap_or(false)
+        self.change(hash, self.rule.contains(now))
     }
 
     /// Whether an observation of the id now would find a duplicate.
@@ -261,8 +263,7 @@ impl Dedup {
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        with_wide!(self.table.wide(), wide => self.table.pin(wide).update(hash, self.rule.forget(now)))
-            .unwrap_or(false)
+        self.change(hash, self.rule.forget(now))
     }
 
     /// How many ids an observation at `now` would find to be duplicates. Looks at the whole table; a count taken while
@@ -326,6 +327,11 @@ impl Dedup {
     #[must_use]
     pub fn seed(&self) -> Seed {
         self.seed
+    }
+
+    fn change(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<bool> + Copy) -> bool {
+        with_wide!(self.table.wide(), wide => self.table.pinned(wide, &epoch::pin()).update(hash, decide))
+            .unwrap_or(false)
     }
 
     #[inline(always)]

@@ -1,8 +1,10 @@
 //! One call on one key: what all rows have in common.
 
+#[cfg(windlass_loom)]
+use super::group::Basis;
 use super::{
     entry::{Entry, Flag},
-    group::{Basis, Decision, Ground},
+    group::{Decision, Ground},
 };
 use crate::sync::{AtomicPair, Wide, twin};
 
@@ -53,15 +55,9 @@ impl<'a, W: Wide> Call<'a, W> {
         }
     }
 
-    /// For models: what it goes by.
-    #[inline(always)]
-    #[cfg_attr(not(windlass_loom), allow(unused_variables))]
+    #[cfg(windlass_loom)]
     pub(super) fn on(self, basis: Basis) -> Self {
-        Call {
-            #[cfg(windlass_loom)]
-            basis,
-            ..self
-        }
+        Call { basis, ..self }
     }
 
     /// After the cells: whoever sees one reused has acquired it from the thread that reused it, and so sees a horizon at least

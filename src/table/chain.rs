@@ -40,9 +40,9 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         loop {
             let newest = self.newest();
             // Before any look at the newest: if nothing lies below, what did has come up.
-            let alone = newest.below().get(&self.guard).is_none();
+            let alone = newest.below().get(self.guard).is_none();
             let step = if alone {
-                self.update_newest(newest, spot, Basis::Nothing, decide).map(Some)
+                self.update_in(newest, spot, Basis::Nothing, decide).map(Some)
             } else {
                 self.update_chain(newest, spot, decide)
             };
@@ -58,17 +58,6 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
     }
 
-    fn update_newest<R>(
-        &self,
-        newest: &Table<BUCKETS, CELLS>,
-        spot: Spot,
-        basis: Basis,
-        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
-    ) -> Result<R, Stop> {
-        let overflows = || self.overflows(newest, spot.key);
-        newest.update(self.wide, spot, basis, overflows, &self.keys.ground, decide)
-    }
-
     /// Once. `None`: the key has come up meanwhile.
     fn update_chain<R>(
         &self,
@@ -76,7 +65,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         spot: Spot,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<Option<R>, Stop> {
-        let there = self.update_newest(newest, spot, Basis::Nothing, |state, gone| match state {
+        let there = self.update_in(newest, spot, Basis::Nothing, |state, gone| match state {
             None => Decision::Keep(None),
             Some(_) => match decide(state, gone) {
                 Decision::Publish(next, answer) => Decision::Publish(next, Some(answer)),
@@ -94,11 +83,11 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
 
         if !twin!(NoSeal) {
-            newest.older(&self.guard).for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
+            newest.older(self.guard).for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
         }
         let below = if twin!(SealAfterLook) { below } else { self.look_below(newest, spot) };
         self.help(newest, spot);
-        let (sure, answer) = self.update_newest(newest, spot, Basis::Below(below), |state, gone| {
+        let (sure, answer) = self.update_in(newest, spot, Basis::Below(below), |state, gone| {
             let state = state.or(below.filter(|&state| state > gone));
             match decide(state, gone) {
                 Decision::Publish(next, answer) => Decision::Publish(next, (true, answer)),
@@ -117,14 +106,14 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         answer: R,
     ) -> Result<Option<R>, Stop> {
         let come_up =
-            || self.update_newest(newest, spot, Basis::Nothing, |state, _| Decision::Keep(state.is_some()));
+            || self.update_in(newest, spot, Basis::Nothing, |state, _| Decision::Keep(state.is_some()));
         let doubtful = !sure && !twin!(AbsentAtFirstSight) && come_up()?;
         Ok((!doubtful).then_some(answer))
     }
 
     /// The state of a key in the tables below, live or gone: where it stands first it is the latest.
     fn look_below(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
-        newest.older(&self.guard).find_map(|table| self.look(table, spot))
+        newest.older(self.guard).find_map(|table| self.look(table, spot))
     }
 
     fn look(&self, table: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
@@ -134,10 +123,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// Calls that put something into the newest table do a share of the emptying: one group now and then, more often while there
     /// are several old tables.
     fn help(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) {
-        let several = newest.older(&self.guard).nth(1).is_some();
+        let several = newest.older(self.guard).nth(1).is_some();
         let one_in = if several { 2 } else { 16 };
         // (By bits of the key that choose neither bucket nor group.)
-        if (spot.key >> 16) % one_in == 0 {
+        if (spot.key >> 16).is_multiple_of(one_in) {
             self.empty(1);
         }
     }
@@ -145,7 +134,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more to do.
     pub(super) fn empty(&self, budget: usize) -> bool {
         let newest = self.newest();
-        let Some(oldest) = newest.older(&self.guard).last() else { return false };
+        let Some(oldest) = newest.older(self.guard).last() else { return false };
         let Ok(mut emptied) = oldest.emptied.try_lock() else { return true };
         let end = emptied.saturating_add(budget).min(oldest.groups.len());
         while *emptied < end {
@@ -157,15 +146,15 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         if *emptied == oldest.groups.len() {
             self.take_out(newest, oldest);
         }
-        newest.below().get(&self.guard).is_some()
+        newest.below().get(self.guard).is_some()
     }
 
     fn take_out(&self, newest: &Table<BUCKETS, CELLS>, oldest: &Table<BUCKETS, CELLS>) {
-        let on_top = std::iter::once(newest).chain(newest.older(&self.guard));
+        let on_top = std::iter::once(newest).chain(newest.older(self.guard));
         let above = on_top.take_while(|table| !ptr::eq(*table, oldest)).last();
         // Release: whoever does not find it any more finds in the newest what lived in it.
         let Some(above) = above else { return };
-        let _ = above.below().exchange(Some(oldest), None, &self.guard);
+        let _ = above.below().exchange(Some(oldest), None, self.guard);
     }
 
     /// Seals a group and puts what lives in it into the newest table.
@@ -187,14 +176,14 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     fn forward(&self, oldest: &Table<BUCKETS, CELLS>, spot: Spot, state: u64) -> Result<(), Full> {
         loop {
             let newest = self.newest();
-            let between = || newest.older(&self.guard).take_while(|table| !ptr::eq(*table, oldest));
-            if between().count() == newest.older(&self.guard).count() {
+            let between = || newest.older(self.guard).take_while(|table| !ptr::eq(*table, oldest));
+            if between().count() == newest.older(self.guard).count() {
                 return Ok(()); // all of it has been replaced
             }
             between().for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
             let later = between().find_map(|table| self.look(table, spot)).filter(|_| !twin!(ForwardBlindly));
             let state = later.unwrap_or(state);
-            let moved = self.update_newest(newest, spot, Basis::Forwarded, |there, gone| match there {
+            let moved = self.update_in(newest, spot, Basis::Forwarded, |there, gone| match there {
                 // The horizon after the cells: a key that was here, died and was overwritten does not come back.
                 None if state > gone || twin!(ForwardDead) => Decision::Publish(state, true),
                 _ => Decision::Keep(false),
@@ -219,8 +208,8 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         let newest = self.newest();
         let mut sum =
             newest.sum(sample, |_, group| group.states(self.wide).filter(|&s| live(s)).count() as u64);
-        for (i, table) in newest.older(&self.guard).enumerate() {
-            let above = || std::iter::once(newest).chain(newest.older(&self.guard)).take(i + 1);
+        for (i, table) in newest.older(self.guard).enumerate() {
+            let above = || std::iter::once(newest).chain(newest.older(self.guard)).take(i + 1);
             let hidden = |spot| above().any(|table| self.look(table, spot).is_some());
             sum += table.sum(sample, |i, group| {
                 let entries = group.cells().map(|cell| self.wide.load(cell));

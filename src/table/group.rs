@@ -65,17 +65,19 @@ pub(crate) trait Around: Copy {
     /// A bit for each bucket of the group that may have overflowed: for prefetches and the sweep, it orders nothing.
     fn overflown(&self) -> &AtomicU8;
 
-    /// A bucket has overflowed.
-    fn overflows(self);
+    /// The bucket of this key has overflowed.
+    fn overflows(self, key: u64);
 
-    /// What a change goes by beside the cells here.
+    /// For models: what a change goes by beside the cells here.
+    #[cfg(windlass_loom)]
     fn basis(self) -> Basis {
         Basis::Nothing
     }
 }
 
-/// For models.
+/// For models: what a change of a key goes by.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(not(windlass_loom), allow(dead_code))]
 pub(crate) enum Basis {
     Nothing,
     /// The key's state in an older table, unless it has one here.
@@ -184,7 +186,9 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
         // (By value, all the way: what is only needed in the end must not be kept in memory.)
-        let call = Call::new(wide, key, ground).on(around.basis());
+        let call = Call::new(wide, key, ground);
+        #[cfg(windlass_loom)]
+        let call = call.on(around.basis());
         let cells = &self.buckets[Self::bucket_of(key)];
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
@@ -286,7 +290,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                     call.ground.overflows.add(1);
                     // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
                     around.overflown().fetch_or(1 << Self::bucket_of(call.key), Release);
-                    around.overflows();
+                    around.overflows(call.key);
                 }
                 Step::Wider(false)
             }

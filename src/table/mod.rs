@@ -25,7 +25,7 @@ use crate::{
     error::ConfigError,
     hash::KeyHash,
     sync::{
-        AnyWide, AtomicPtr, AtomicU64,
+        AnyWide, AtomicPtr, AtomicU8, AtomicU64,
         Ordering::Relaxed,
         Wide,
         epoch::{self, Stacked},
@@ -33,8 +33,9 @@ use crate::{
     },
 };
 pub(crate) use geometry::Geometry;
+use geometry::Spot;
 pub(crate) use group::Decision;
-use group::{Basis, Ground, Group};
+use group::{Around, Basis, Ground, Group, Stop};
 use size::Sizes;
 use tables::Table;
 
@@ -113,10 +114,15 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         Group::prefetch(group, hash.lo);
     }
 
-    /// For some calls: keep it for a batch at most.
-    #[inline]
-    pub(crate) fn pin<W: Wide>(&self, wide: W) -> Pinned<'_, W, BUCKETS, CELLS> {
-        Pinned { keys: self, wide, guard: epoch::pin() }
+    /// For some calls: hold the guard for a batch at most.
+    #[inline(always)]
+    pub(crate) fn pinned<'g, W: Wide>(
+        &'g self,
+        wide: W,
+        guard: &'g epoch::Guard,
+    ) -> Pinned<'g, W, BUCKETS, CELLS> {
+        let newest = self.root.get(guard);
+        Pinned { keys: self, wide, guard, newest, alone: newest.below().get(guard).is_none() }
     }
 
     /// Publishes a fresh table of the first size and reclaims those there are when the last call that can see them has ended. Calls
@@ -125,7 +131,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         let fresh = Self::first(self.geometry, &self.sizes)?;
         // The new table first, then the seals: whoever meets a seal has acquired it, and finds the new table.
         self.root.replace(fresh, |old| with_wide!(self.wide, wide => old.seal(wide)));
-        with_wide!(self.wide, wide => self.pin(wide).refresh_hint());
+        with_wide!(self.wide, wide => self.pinned(wide, &epoch::pin()).refresh_hint());
         Ok(())
     }
 
@@ -133,18 +139,20 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
     /// memory of those that have been replaced. Whether there is more to do.
     pub(crate) fn maintain(&self, budget: usize) -> bool {
         with_wide!(self.wide, wide => {
-            let pinned = self.pin(wide);
-            pinned.newest().sweep(wide, self.horizon(), budget);
-            pinned.adjust(pinned.newest());
-            let prepares = pinned.prepare(pinned.newest(), budget);
-            drop(pinned);
+            let prepares = {
+                let guard = epoch::pin();
+                let pinned = self.pinned(wide, &guard);
+                pinned.newest.sweep(wide, self.horizon(), budget);
+                pinned.adjust(pinned.newest);
+                pinned.prepare(pinned.newest(), budget)
+            };
             // Pinned for a while only: until then no memory comes back.
             let mut left = budget;
-            while left > 0 && self.pin(wide).empty(left.min(STRETCH)) {
+            while left > 0 && self.pinned(wide, &epoch::pin()).empty(left.min(STRETCH)) {
                 left -= left.min(STRETCH);
             }
             epoch::collect();
-            prepares || self.pin(wide).has_older()
+            prepares || !self.pinned(wide, &epoch::pin()).alone
         })
     }
 
@@ -152,16 +160,17 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
     /// or two over the table in that time.
     pub(crate) fn maintain_a_share(&self) {
         with_wide!(self.wide, wide => {
-            let pinned = self.pin(wide);
-            if pinned.newest().sweep_a_share(wide, self.horizon()) {
-                pinned.adjust(pinned.newest());
+            let guard = epoch::pin();
+            let pinned = self.pinned(wide, &guard);
+            if pinned.newest.sweep_a_share(wide, self.horizon()) {
+                pinned.adjust(pinned.newest);
             }
         });
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
     pub(crate) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
-        with_wide!(self.wide, wide => self.pin(wide).count(sample, live))
+        with_wide!(self.wide, wide => self.pinned(wide, &epoch::pin()).count(sample, live))
     }
 
     /// How often a bucket has overflowed.
@@ -175,19 +184,17 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
 
     /// Plain figures of the tables.
     pub(crate) fn figures(&self) -> Figures {
-        with_wide!(self.wide, wide => {
-            let pinned = self.pin(wide);
-            let newest = pinned.newest();
-            Figures {
-                capacity: newest.capacity(),
-                buckets: (newest.groups.len() * BUCKETS) as u64,
-                overflown_buckets: newest.overflown(),
-                tables: 1 + newest.older(&pinned.guard).count() as u64,
-                grown: self.sizes.grown.sum(),
-                shrunk: self.sizes.shrunk.sum(),
-                forwarded: self.sizes.forwarded.sum(),
-            }
-        })
+        let guard = epoch::pin();
+        let newest = self.root.get(&guard);
+        Figures {
+            capacity: newest.capacity(),
+            buckets: (newest.groups.len() * BUCKETS) as u64,
+            overflown_buckets: newest.overflown(),
+            tables: 1 + newest.older(&guard).count() as u64,
+            grown: self.sizes.grown.sum(),
+            shrunk: self.sizes.shrunk.sum(),
+            forwarded: self.sizes.forwarded.sum(),
+        }
     }
 
     /// Bytes of all tables.
@@ -213,29 +220,31 @@ pub(crate) struct Figures {
 /// For how many groups upkeep stays pinned: some tenths of a millisecond.
 const STRETCH: usize = 64;
 
-/// The tables that there are now stay while this is held.
-pub(crate) struct Pinned<'a, W, const BUCKETS: usize = 8, const CELLS: usize = 8> {
-    keys: &'a KeyTable<BUCKETS, CELLS>,
+/// The tables as a call or a batch finds them: none that it may see goes.
+pub(crate) struct Pinned<'g, W, const BUCKETS: usize = 8, const CELLS: usize = 8> {
+    keys: &'g KeyTable<BUCKETS, CELLS>,
     wide: W,
-    guard: epoch::Guard,
+    guard: &'g epoch::Guard,
+    /// The newest table when this was made. If it is not any more, rows that matter are sealed, or will be.
+    newest: &'g Table<BUCKETS, CELLS>,
+    /// Nothing lay below it, hence never will.
+    alone: bool,
 }
 
-impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, CELLS> {
-    #[inline(always)]
-    fn newest(&self) -> &Table<BUCKETS, CELLS> {
-        self.keys.root.get(&self.guard)
-    }
-
-    fn has_older(&self) -> bool {
-        self.newest().below().get(&self.guard).is_some()
+impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKETS, CELLS> {
+    /// The newest table now.
+    fn newest(&self) -> &'g Table<BUCKETS, CELLS> {
+        self.keys.root.get(self.guard)
     }
 
     /// Asks for all that a later update of the key is likely to look at.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash) {
-        let (spot, newest) = (self.keys.geometry.spot(hash), self.newest());
-        newest.prefetch(spot);
-        if let Some(older) = newest.below().get(&self.guard) {
+        let spot = self.keys.geometry.spot(hash);
+        self.newest.prefetch(spot);
+        if !self.alone
+            && let Some(older) = self.newest.below().get(self.guard)
+        {
             older.prefetch(spot);
         }
     }
@@ -247,16 +256,34 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         hash: KeyHash,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
-        let (spot, newest) = (self.keys.geometry.spot(hash), self.newest());
-        if newest.below().get(&self.guard).is_none() {
-            let overflows = || self.overflows(newest, spot.key);
-            if let Ok(answer) =
-                newest.update(self.wide, spot, Basis::Nothing, overflows, &self.keys.ground, decide)
-            {
-                return Ok(answer);
-            }
+        let spot = self.keys.geometry.spot(hash);
+        if self.alone
+            && let Ok(answer) = self.update_in(self.newest, spot, Basis::Nothing, decide)
+        {
+            return Ok(answer);
         }
         self.update_over_tables(spot, decide)
+    }
+
+    /// In one table. See [`Group::update`].
+    #[inline(always)]
+    #[cfg_attr(not(windlass_loom), allow(unused_variables))]
+    fn update_in<R>(
+        &self,
+        table: &Table<BUCKETS, CELLS>,
+        spot: Spot,
+        basis: Basis,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Stop> {
+        let group = spot.group(table.factor);
+        let around = In {
+            pinned: self,
+            table,
+            group,
+            #[cfg(windlass_loom)]
+            basis,
+        };
+        table.groups[group].update(self.wide, spot.key, around, &self.keys.ground, decide)
     }
 
     /// After the newest table has changed. (Of two that come together one may be late; so what it stored is looked at again.)
@@ -269,5 +296,37 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                 return;
             }
         }
+    }
+}
+
+/// A group in its table.
+struct In<'a, W, const BUCKETS: usize, const CELLS: usize> {
+    pinned: &'a Pinned<'a, W, BUCKETS, CELLS>,
+    table: &'a Table<BUCKETS, CELLS>,
+    group: usize,
+    #[cfg(windlass_loom)]
+    basis: Basis,
+}
+
+impl<W, const BUCKETS: usize, const CELLS: usize> Clone for In<'_, W, BUCKETS, CELLS> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W, const BUCKETS: usize, const CELLS: usize> Copy for In<'_, W, BUCKETS, CELLS> {}
+
+impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Around for In<'_, W, BUCKETS, CELLS> {
+    fn overflown(&self) -> &AtomicU8 {
+        self.table.hint(self.group)
+    }
+
+    fn overflows(self, key: u64) {
+        self.pinned.overflows(self.table, key);
+    }
+
+    #[cfg(windlass_loom)]
+    fn basis(self) -> Basis {
+        self.basis
     }
 }

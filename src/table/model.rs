@@ -156,7 +156,7 @@ impl Around for Hint<'_> {
         self.0
     }
 
-    fn overflows(self) {}
+    fn overflows(self, _: u64) {}
 }
 
 /// Tables of one part, of which the first has one group. Key `k` lives in bucket `k % BUCKETS`, in larger tables in the group that its
@@ -193,10 +193,11 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
         decide: impl Fn(Option<u64>, u64) -> Option<u64> + Copy,
     ) -> Option<(Option<u64>, bool)> {
         let hash = KeyHash { hi: 0, lo: key };
-        let answer = self.0.pin(Portable).update(hash, |state, gone| match decide(state, gone) {
-            Some(next) => Decision::Publish(next, (state, true)),
-            None => Decision::Keep((state, false)),
-        });
+        let answer =
+            self.0.pinned(Portable, &epoch::pin()).update(hash, |state, gone| match decide(state, gone) {
+                Some(next) => Decision::Publish(next, (state, true)),
+                None => Decision::Keep((state, false)),
+            });
         match answer {
             Ok(answer) => Some(answer),
             Err(Full) => None,
@@ -220,19 +221,19 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
 
     /// Lays a table of `factor` groups on top. Whether this thread did.
     pub fn resize(&self, factor: usize) -> bool {
-        let pinned = self.0.pin(Portable);
+        let guard = epoch::pin();
+        let pinned = self.0.pinned(Portable, &guard);
         pinned.lay(pinned.newest(), pinned.table(factor))
     }
 
     /// Empties the oldest table and takes it out. Whether there is another one.
     pub fn empty(&self) -> bool {
-        self.0.pin(Portable).empty(usize::MAX)
+        self.0.pinned(Portable, &epoch::pin()).empty(usize::MAX)
     }
 
     /// How many tables there are.
     pub fn tables(&self) -> usize {
-        let pinned = self.0.pin(Portable);
-        1 + pinned.newest().older(&pinned.guard).count()
+        usize::try_from(self.0.figures().tables).unwrap_or(0)
     }
 
     /// How many keys are not gone.

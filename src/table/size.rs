@@ -93,7 +93,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             self.grow(newest, live);
         } else if 4 * live < newest.capacity()
             && newest.factor > 1
-            && newest.below().get(&self.guard).is_none()
+            && newest.below().get(self.guard).is_none()
         {
             let factor = self.factor_for(2 * live);
             if factor < newest.factor && self.lay(newest, self.table(factor)) {
@@ -157,7 +157,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
 
     /// Lays a table on top of `newest`, if that still is on top.
     pub(super) fn lay(&self, newest: &Table<BUCKETS, CELLS>, table: Option<Table<BUCKETS, CELLS>>) -> bool {
-        let done = table.is_some_and(|table| self.keys.root.push(newest, table, &self.guard).is_ok());
+        let done = table.is_some_and(|table| self.keys.root.push(newest, table, self.guard).is_ok());
         if done {
             self.keys.ground.at_ceiling.set(false);
             self.refresh_hint();

@@ -29,7 +29,7 @@ impl Around for Hint<'_> {
         self.0
     }
 
-    fn overflows(self) {}
+    fn overflows(self, _: u64) {}
 }
 
 fn mixed(i: u64) -> [u64; 2] {

@@ -2,7 +2,7 @@
 
 use super::{
     geometry::{self, Spot},
-    group::{Around, Basis, Decision, Ground, Group, Stop},
+    group::Group,
     sweep::Sweep,
 };
 use crate::{
@@ -67,19 +67,10 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         &self.groups[spot.group(self.factor)]
     }
 
-    /// See [`Group::update`].
+    /// The hint of a group: a bit for each bucket that may have overflowed.
     #[inline(always)]
-    pub(super) fn update<R>(
-        &self,
-        wide: impl Wide,
-        spot: Spot,
-        basis: Basis,
-        overflows: impl Fn() + Copy,
-        ground: &Ground,
-        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
-    ) -> Result<R, Stop> {
-        let group = spot.group(self.factor);
-        self.groups[group].update(wide, spot.key, In { table: self, group, basis, overflows }, ground, decide)
+    pub(super) fn hint(&self, group: usize) -> &AtomicU8 {
+        &self.overflown[group]
     }
 
     /// Asks for all that a later update of the key is likely to look at.
@@ -132,31 +123,6 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         let step = sample.map_or(1, |n| groups.div_ceil(n.max(1)).max(1));
         let sum: u64 = self.groups.iter().enumerate().step_by(step).map(|(i, group)| of(i, group)).sum();
         if step == 1 { sum } else { sum * groups as u64 / groups.div_ceil(step) as u64 }
-    }
-}
-
-/// A group in its table.
-#[derive(Clone, Copy)]
-struct In<'a, F, const BUCKETS: usize, const CELLS: usize> {
-    table: &'a Table<BUCKETS, CELLS>,
-    group: usize,
-    basis: Basis,
-    overflows: F,
-}
-
-impl<F: Fn() + Copy, const BUCKETS: usize, const CELLS: usize> Around for In<'_, F, BUCKETS, CELLS> {
-    #[inline(always)]
-    fn overflown(&self) -> &AtomicU8 {
-        &self.table.overflown[self.group]
-    }
-
-    fn overflows(self) {
-        (self.overflows)();
-    }
-
-    #[inline(always)]
-    fn basis(self) -> Basis {
-        self.basis
     }
 }
 

@@ -21,9 +21,10 @@ impl Truth {
         gone: u64,
         evict_within: Option<u64>,
     ) {
-        assert!(next > replaced, "a cell fell from {replaced} to {next}");
+        let fell = || format!("a cell fell from {replaced} to {next}");
         let last = lock(&self.0).insert(key, next).unwrap_or(0);
         if basis == Basis::Forwarded {
+            assert!(next > replaced, "{}", fell());
             assert!(state.is_none() && last == next, "forwarded {next}, the state was {last}");
             return;
         }
@@ -44,6 +45,7 @@ impl Truth {
             }
         }
         assert!(next > last, "not monotone: {key}: {last} -> {next}");
+        assert!(next > replaced, "{}", fell());
     }
 
     /// An entry that stood there from the start.
