@@ -26,6 +26,7 @@
 mod dedup;
 mod error;
 mod hash;
+mod maintain;
 mod mem;
 mod sync;
 mod table;
@@ -34,6 +35,7 @@ mod time;
 pub use dedup::{Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Verdict};
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
+pub use maintain::{Maintain, Maintainer};
 pub use time::{Clock, ManualClock, Tick, Window};
 
 #[cfg(doctest)]

@@ -8,12 +8,15 @@ use common::twin::Twin;
 use proptest::prelude::*;
 use std::{
     sync::{
-        Barrier,
+        Arc, Barrier,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     thread,
+    time::Duration,
 };
-use windlass::{Dedup, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict, Window};
+use windlass::{
+    Clock, Dedup, KeyHash, Maintainer, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict, Window,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -284,6 +287,41 @@ fn collisions_do_not_make_it_grow() {
     let refused = (0..1000).filter(|&i| dedup.observe_at(KeyHash { hi: 0, lo: i }, Tick(5)).is_err()).count();
     assert_eq!(refused, 1000 - 64);
     assert_eq!(dedup.stats().grown, 0);
+}
+
+/// With a maintainer and nobody else: the memory is back a window after the load has fallen.
+#[test]
+fn a_maintainer_gives_memory_back() {
+    let (clock, hand) = Clock::manual(Tick(1));
+    let dedup = Arc::new(growing(1000, 64 * MIB).clock(clock).build().expect("valid"));
+    let bytes = dedup.memory_bytes();
+    let maintainer = Maintainer::start(Duration::from_millis(1)).expect("a thread");
+    maintainer.add(&dedup);
+    for id in 0..50_000_u64 {
+        assert_eq!(dedup.observe(id), Ok(Verdict::Fresh));
+    }
+    assert!(dedup.memory_bytes() > 1000 * bytes);
+    hand.advance(1000);
+    for _ in 0..100_000 {
+        if dedup.memory_bytes() == bytes {
+            break;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert_eq!((dedup.memory_bytes(), dedup.stats().tables), (bytes, 1));
+    // One that is dropped is forgotten; the thread ends with the maintainer.
+    drop(dedup);
+    drop(maintainer);
+}
+
+/// Who only looks after a structure does not say where its time begins.
+#[test]
+fn upkeep_does_not_fix_the_origin() {
+    let dedup = growing(1000, 64 * MIB).build().expect("valid");
+    dedup.maintain_at(Tick(5), 1);
+    dedup.maintain_at(Tick(1 << 62), 1);
+    assert_eq!(dedup.observe_at(1_u64, Tick(1 << 62)), Ok(Verdict::Fresh));
+    assert_eq!(dedup.observe_at(1_u64, Tick((1 << 62) + 999)).map(Verdict::is_fresh), Ok(false));
 }
 
 #[test]

@@ -11,8 +11,8 @@ use std::{fs, path::Path};
 const LAYERS: [&[&str]; 4] = [
     &["sync"],
     &["mem", "hash", "time", "error", "math"],
-    &["table", "pane", "codec"],
-    &["dedup", "bloom", "limit", "count", "topk", "fifo", "hashring", "maintain"],
+    &["table", "pane", "codec", "maintain"],
+    &["dedup", "bloom", "limit", "count", "topk", "fifo", "hashring"],
 ];
 
 /// The edges within a layer that are allowed.

@@ -9,6 +9,7 @@ mod rule;
 use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
+    maintain::Maintain,
     sync::{Counter, Wide, epoch, with_wide},
     table::{Decision, KeyTable, Pinned},
     time::{Clock, Tick, Window},
@@ -284,11 +285,11 @@ impl Dedup {
 
     /// Upkeep, most of which calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
     /// 64 cells each, makes a larger table ready before it is needed, empties one that has been replaced, and gives back
-    /// its memory. `true`: there is more to do. Of use after a silence, and from a thread beside the callers.
+    /// its memory. `true`: there is more that can be done now. Of use after a silence, and from a thread beside the callers
+    /// ([`crate::Maintainer`]).
     pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
-        if let Some(target) =
-            self.origin.at(now).and_then(|now| self.rule.horizon_at(now, self.table.horizon()).ok()?)
-        {
+        // Whoever only looks after it does not fix the origin.
+        if let Ok(Some(target)) = self.rule.horizon_at(self.origin.past(now), self.table.horizon()) {
             self.table.advance(target);
         }
         budget > 0 && self.table.maintain(budget)
@@ -392,6 +393,16 @@ const SAMPLE: usize = 256;
 const FRESH: u64 = 0;
 const FULL: u64 = u64::MAX;
 const JUMP: u64 = u64::MAX - 1;
+
+impl Maintain for Dedup {
+    fn maintain_at(&self, now: Tick, budget: usize) -> bool {
+        Dedup::maintain_at(self, now, budget)
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
 
 impl fmt::Debug for Dedup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -131,15 +131,16 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
     }
 
-    /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more to do.
+    /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more that can be
+    /// done now: not if the newest is full.
     pub(super) fn empty(&self, budget: usize) -> bool {
         let newest = self.newest();
         let Some(oldest) = newest.older(self.guard).last() else { return false };
-        let Ok(mut emptied) = oldest.emptied.try_lock() else { return true };
+        let Ok(mut emptied) = oldest.emptied.try_lock() else { return false };
         let end = emptied.saturating_add(budget).min(oldest.groups.len());
         while *emptied < end {
             if self.empty_group(oldest, *emptied).is_err() {
-                return true;
+                return false;
             }
             *emptied += 1;
         }

@@ -136,7 +136,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
     }
 
     /// Upkeep of `budget` groups: goes on with the sweep, empties an old table, prepares a larger one, and helps to give back the
-    /// memory of those that have been replaced. Whether there is more to do.
+    /// memory of those that have been replaced. Whether there is more that can be done now.
     pub(crate) fn maintain(&self, budget: usize) -> bool {
         with_wide!(self.wide, wide => {
             let prepares = {
@@ -147,12 +147,13 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
                 pinned.prepare(pinned.newest(), budget)
             };
             // Pinned for a while only: until then no memory comes back.
-            let mut left = budget;
-            while left > 0 && self.pinned(wide, &epoch::pin()).empty(left.min(STRETCH)) {
+            let (mut left, mut more) = (budget, true);
+            while more && left > 0 {
+                more = self.pinned(wide, &epoch::pin()).empty(left.min(STRETCH));
                 left -= left.min(STRETCH);
             }
             epoch::collect();
-            prepares || !self.pinned(wide, &epoch::pin()).alone
+            prepares || more
         })
     }
 
