@@ -96,7 +96,9 @@ proptest! {
                 Op::Wait(ticks) => now += ticks,
                 Op::Maintain(budget) => {
                     dedup.maintain_at(Tick(now), budget);
-                    twin.see(now);
+                    if twin.seen() {
+                        twin.see(now);
+                    }
                 }
                 Op::Reset => {
                     dedup.reset().expect("memory");

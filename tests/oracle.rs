@@ -246,9 +246,12 @@ impl Pair {
                 prop_assert_eq!(self.dedup.live_at(Tick(now)), self.twin.live(now), "live at {}", now);
             }
             &Op::Maintain(step) => {
-                let now = self.next(step);
+                // It does not say where time begins.
+                let now = if self.twin.seen() { self.next(step) } else { self.tick(step) };
                 self.dedup.maintain_at(Tick(now), 100);
-                self.twin.see(now);
+                if self.twin.seen() {
+                    self.twin.see(now);
+                }
             }
             Op::Reset => {
                 self.dedup.reset().expect("memory");

@@ -157,7 +157,7 @@ impl DedupBuilder {
         }
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
-            table: KeyTable::new(geometry, evict_within, self.max_memory)?,
+            table: KeyTable::new(geometry, rule.span(), evict_within, self.max_memory)?,
             rule,
             // The first event's horizon is above 0, and so is every state.
             origin: Origin::new(window + lateness + granule),

@@ -24,6 +24,13 @@ impl Rule {
         self.window * 2 - 1
     }
 
+    /// No state is published further than this above the horizon that its call has seen: a call that comes with a later tick
+    /// moves the horizon first.
+    pub(crate) fn span(&self) -> u64 {
+        // (A tick more for what is admitted after it was forgotten.)
+        (self.reach + self.granule + 2) * 2
+    }
+
     /// Whether a call at `now` neither moves the horizon nor comes behind it. (One comparison: what is less than 0 is huge.)
     #[inline(always)]
     pub(crate) fn is_ordinary(&self, now: u64, horizon: u64) -> bool {

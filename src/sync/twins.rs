@@ -39,8 +39,6 @@ pub enum Twin {
     SealAfterLook,
     /// "Absent" is answered without another look at the newest table.
     AbsentAtFirstSight,
-    /// An old table in which all is gone is taken out as it is.
-    DropUnsealed,
     /// What is put from the oldest table into the newest does not mind the tables between.
     ForwardBlindly,
     /// .. nor whether it is gone.

@@ -11,10 +11,11 @@
 //!   whichever was later: who puts it into the newest does it after both. "Absent" is right only if the newest still has no
 //!   cell of the key after that: what lived below may have come up in between, or been changed up there and the horizon
 //!   have passed what lies below.
-//! - **Emptying.** Groups of the oldest table are sealed one by one, and what lives in them is put into the newest, with the state it has,
-//!   unless the key has come there by itself, stands in a table between, or is gone. When all are done the table
-//!   is taken out and freed when nobody can see it. One of which all is gone must be sealed as well: a call may have been
-//!   stalled in it since it was the newest.
+//! - **Emptying** begins when every call has ended that found one of the old tables on top (an epoch): from then on nothing
+//!   changes in them, sealed or not. Group by group, what lives in the oldest is put into the newest, with the state it has, unless
+//!   the key has come there by itself, stands in a table between, or is gone. When all are done the table is taken out, and
+//!   freed when nobody can see it. One in which nothing can live, as the horizon has passed all that was ever put there, is taken
+//!   out as it is: as a rule expiry is the migration.
 //!
 //! Who only looks need not mind that a table is taken out meanwhile: what lived in it is in the newest by then, which is looked at
 //! after it. Model, with twins: loom-tests/tests/growth.rs.
@@ -25,8 +26,15 @@ use super::{
     group::{Basis, Decision, Stop},
     tables::Table,
 };
-use crate::sync::{Wide, epoch::Stacked, retry, twin};
+use crate::sync::{
+    Wide,
+    epoch::{self, Stacked},
+    retry, twin,
+};
 use std::ptr;
+
+/// Emptying has to wait.
+struct NotNow;
 
 impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, CELLS> {
     /// [`Pinned::update`] where the short way did not do.
@@ -83,7 +91,8 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
 
         if !twin!(NoSeal) {
-            newest.older(self.guard).for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
+            let open = newest.older(self.guard).filter(|table| !table.is_frozen());
+            open.for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
         }
         let below = if twin!(SealAfterLook) { below } else { self.look_below(newest, spot) };
         self.help(newest, spot);
@@ -120,31 +129,36 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         table.group(spot).look(self.wide, spot.key, &self.keys.ground)
     }
 
-    /// Calls that put something into the newest table do a share of the emptying: one group now and then, more often while there
-    /// are several old tables.
+    /// While there are several old tables, calls that put something into the newest do a share of the emptying: a group now and then.
     fn help(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) {
-        let several = newest.older(self.guard).nth(1).is_some();
-        let one_in = if several { 2 } else { 16 };
         // (By bits of the key that choose neither bucket nor group.)
-        if (spot.key >> 16).is_multiple_of(one_in) {
+        if newest.older(self.guard).nth(1).is_some() && (spot.key >> 16).is_multiple_of(2) {
             self.empty(1);
         }
     }
 
     /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more that can be
-    /// done now: not if the newest is full.
+    /// done now.
     pub(super) fn empty(&self, budget: usize) -> bool {
         let newest = self.newest();
         let Some(oldest) = newest.older(self.guard).last() else { return false };
         let Ok(mut emptied) = oldest.emptied.try_lock() else { return false };
-        let end = emptied.saturating_add(budget).min(oldest.groups.len());
+        if newest.older(self.guard).any(|table| !table.freeze()) {
+            epoch::collect();
+            return false;
+        }
+        let groups = oldest.groups.len();
+        if oldest.is_dead(self.keys.horizon(), self.keys.span) {
+            *emptied = groups;
+        }
+        let end = emptied.saturating_add(budget).min(groups);
         while *emptied < end {
             if self.empty_group(oldest, *emptied).is_err() {
                 return false;
             }
             *emptied += 1;
         }
-        if *emptied == oldest.groups.len() {
+        if *emptied == groups {
             self.take_out(newest, oldest);
         }
         newest.below().get(self.guard).is_some()
@@ -158,14 +172,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         let _ = above.below().exchange(Some(oldest), None, self.guard);
     }
 
-    /// Seals a group and puts what lives in it into the newest table.
-    fn empty_group(&self, oldest: &Table<BUCKETS, CELLS>, group: usize) -> Result<(), Full> {
-        let gone = self.keys.ground.horizon();
-        let cells = &oldest.groups[group];
-        if !twin!(DropUnsealed) || cells.states(self.wide).any(|state| state > gone) {
-            cells.seal(self.wide);
-        }
-        for entry in cells.cells().map(|cell| self.wide.load(cell)) {
+    /// Puts what lives in a group into the newest table.
+    fn empty_group(&self, oldest: &Table<BUCKETS, CELLS>, group: usize) -> Result<(), NotNow> {
+        let gone = self.keys.horizon();
+        for entry in oldest.groups[group].cells().map(|cell| self.wide.load(cell)) {
             if entry.state() > gone {
                 self.forward(oldest, Spot::of(group, oldest.factor, entry.key()), entry.state())?;
             }
@@ -173,15 +183,16 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         Ok(())
     }
 
-    /// Puts a key of a sealed group into the newest table.
-    fn forward(&self, oldest: &Table<BUCKETS, CELLS>, spot: Spot, state: u64) -> Result<(), Full> {
+    /// Puts a key of the oldest table into the newest.
+    fn forward(&self, oldest: &Table<BUCKETS, CELLS>, spot: Spot, state: u64) -> Result<(), NotNow> {
         loop {
             let newest = self.newest();
             let between = || newest.older(self.guard).take_while(|table| !ptr::eq(*table, oldest));
-            if between().count() == newest.older(self.guard).count() {
-                return Ok(()); // all of it has been replaced
+            if between().any(|table| !table.is_frozen())
+                || between().count() == newest.older(self.guard).count()
+            {
+                return Err(NotNow); // another has come on top, or all have been replaced
             }
-            between().for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
             let later = between().find_map(|table| self.look(table, spot)).filter(|_| !twin!(ForwardBlindly));
             let state = later.unwrap_or(state);
             let moved = self.update_in(newest, spot, Basis::Forwarded, |there, gone| match there {
@@ -197,7 +208,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                 Err(Stop::Sealed) => retry(),
                 Err(Stop::Full) => {
                     if !self.make_room(newest) {
-                        return Err(Full);
+                        return Err(NotNow);
                     }
                 }
             }

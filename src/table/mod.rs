@@ -47,6 +47,8 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     wide: AnyWide,
     ground: Ground,
     sizes: Sizes<BUCKETS, CELLS>,
+    /// No state is published further than this above the horizon.
+    span: u64,
     /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
     /// first.
     hint: (AtomicPtr<Group<BUCKETS, CELLS>>, AtomicU64),
@@ -57,10 +59,11 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
 pub(crate) struct Full;
 
 impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
-    /// `evict_within`: see [`Ground`]. `limit`: how many bytes there may be in all tables, so that they grow and shrink; `None`:
-    /// the first one stays.
+    /// `span`: no state is published further than this above the horizon. `evict_within`: see [`Ground`]. `limit`: how many bytes
+    /// there may be in all tables, so that they grow and shrink; `None`: the first one stays.
     pub(crate) fn new(
         geometry: Geometry,
+        span: u64,
         evict_within: Option<u64>,
         limit: Option<u64>,
     ) -> Result<Self, ConfigError> {
@@ -73,6 +76,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             wide: AnyWide::detect(),
             ground: Ground::new(evict_within),
             sizes,
+            span,
         };
         if limit.is_none() {
             keys.ground.begin_to_evict();
@@ -165,6 +169,9 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             let pinned = self.pinned(wide, &guard);
             if pinned.newest.sweep_a_share(wide, self.horizon()) {
                 pinned.adjust(pinned.newest);
+            }
+            if !pinned.alone {
+                pinned.empty(1);
             }
         });
     }

@@ -167,7 +167,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
     /// With these entries, put in in order.
     pub fn new(entries: &[Cell]) -> Self {
         let tables =
-            Tables(KeyTable::new(Geometry::of_parts(1), None, None).unwrap_or_else(|e| panic!("{e}")));
+            Tables(KeyTable::new(Geometry::of_parts(1), 100, None, None).unwrap_or_else(|e| panic!("{e}")));
         for &(key, state) in entries {
             assert_eq!(tables.update(key, |_, _| Some(state)), Some((None, true)));
         }
@@ -226,9 +226,15 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
         pinned.lay(pinned.newest(), pinned.table(factor))
     }
 
-    /// Empties the oldest table and takes it out. Whether there is another one.
+    /// Empties the oldest table and takes it out: only after every call has ended that began before the newest came on top.
+    /// Whether there is another one.
     pub fn empty(&self) -> bool {
-        self.0.pinned(Portable, &epoch::pin()).empty(usize::MAX)
+        self.empty_of(usize::MAX)
+    }
+
+    /// .. no more than so many groups. One in which nothing can live is taken out with none.
+    pub fn empty_of(&self, groups: usize) -> bool {
+        self.0.pinned(Portable, &epoch::pin()).empty(groups)
     }
 
     /// How many tables there are.

@@ -8,15 +8,15 @@ use super::{
 use crate::{
     mem::{Slab, Zeroable},
     sync::{
-        AtomicU8, Budget,
+        AtomicU8, Budget, Flagpole,
         Ordering::Relaxed,
         Wide,
-        epoch::{Guard, Link, Stacked},
+        epoch::{self, Guard, Link, Stacked},
     },
 };
 use std::{
     ops::Range,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 pub(super) struct Table<const BUCKETS: usize, const CELLS: usize> {
@@ -28,8 +28,12 @@ pub(super) struct Table<const BUCKETS: usize, const CELLS: usize> {
     /// The table that was in use before, until what lives in it has come up.
     below: Link<Self>,
     sweep: Sweep,
-    /// So many of the groups have been emptied into the table on top.
+    /// So many of the groups have been emptied into the newest table.
     pub(super) emptied: Mutex<usize>,
+    /// Tells when every call has ended that found this table on top; set after another has come on top of it.
+    ended: OnceLock<Flagpole>,
+    /// Where the horizon must stand so that nothing in it lives, known when they have ended.
+    dead_at: OnceLock<u64>,
 }
 
 impl<const BUCKETS: usize, const CELLS: usize> Stacked for Table<BUCKETS, CELLS> {
@@ -50,6 +54,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
             below: Link::none(),
             sweep: Sweep::default(),
             emptied: Mutex::default(),
+            ended: OnceLock::new(),
+            dead_at: OnceLock::new(),
         })
     }
 
@@ -84,6 +90,24 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// The tables below it, newest first.
     pub(super) fn older<'g>(&'g self, guard: &'g Guard) -> impl Iterator<Item = &'g Self> {
         std::iter::successors(self.below.get(guard), |table| table.below.get(guard))
+    }
+
+    /// Of a table that is not on top: begins to wait for the calls for which it was. (Only by who empties: others would wait.)
+    pub(super) fn freeze(&self) -> bool {
+        self.ended.get_or_init(epoch::when_all_ended);
+        self.is_frozen()
+    }
+
+    /// Whether nothing in it changes any more, since all these calls have ended.
+    ///
+    /// Acquire, by the flag: what they did is seen after that.
+    pub(super) fn is_frozen(&self) -> bool {
+        self.ended.get().is_some_and(Flagpole::is_raised)
+    }
+
+    /// Of a table that is frozen: whether nothing in it can live. No state is published further than `span` above the horizon.
+    pub(super) fn is_dead(&self, horizon: u64, span: u64) -> bool {
+        horizon >= *self.dead_at.get_or_init(|| horizon.saturating_add(span))
     }
 
     /// Goes on with the sweep by `budget` groups.
