@@ -46,6 +46,7 @@ fn build(args: &DedupArgs) -> Result<(Dedup, Window), Failure> {
     let lateness = if window.counts_events() { unit(0) } else { Window::time(args.input.lateness.duration) };
     let builder = Dedup::builder(window)
         .capacity(usize::try_from(args.state.capacity.0).unwrap_or(usize::MAX))
+        .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
         .lateness(lateness)
         .seed(Seed(args.state.seed))
         .refresh(if args.refresh { Refresh::OnDuplicate } else { Refresh::Never })
@@ -54,15 +55,6 @@ fn build(args: &DedupArgs) -> Result<(Dedup, Window), Failure> {
             OnFullKind::Evict => OnFull::EvictOldest,
         });
     let refused = |error: ConfigError| refused(args, &error);
-    let needs = builder.memory_bytes().map_err(refused)?;
-    if let Some(most) = args.state.max_memory.filter(|most| needs > most.0) {
-        return Err(Failure::bad(format_args!(
-            "--capacity {} needs {}; --max-memory allows {}",
-            args.state.capacity,
-            output::memory(needs),
-            output::memory(most.0)
-        )));
-    }
     Ok((builder.build().map_err(refused)?, window))
 }
 
@@ -76,6 +68,10 @@ fn refused(args: &DedupArgs, error: &ConfigError) -> Failure {
         }
         ("window", None, Some(count)) => (format!("--window-count {count}"), error.limit.clone()),
         ("capacity", ..) => (format!("--capacity {}", args.state.capacity), error.limit.clone()),
+        ("max_memory", ..) => {
+            let given = args.state.max_memory.map_or(u64::MAX, |most| most.0);
+            (format!("--max-memory {}", output::memory(given)), error.limit.clone())
+        }
         (field, ..) => (format!("{field} {}", error.value), error.limit.clone()),
     };
     Failure::bad(format_args!("{option} is out of range: {limit}"))
@@ -154,8 +150,11 @@ fn mark(verdicts: &[Result<Verdict, Refused>], on_full: OnFullKind, marks: &mut 
 fn full(args: &DedupArgs, refused: Refused, event: u64) -> Failure {
     match refused {
         Refused::Full => Failure::Running(format!(
-            "event {event}: no room for another id: --capacity {} is reached; give more, or --on-full evict",
-            args.state.capacity
+            "event {event}: no room for another id: {} reached; give more, or --on-full evict",
+            match args.state.max_memory {
+                Some(most) => format!("--max-memory {} is", output::memory(most.0)),
+                None => "three quarters of the machine's memory are".to_owned(),
+            }
         )),
         other => Failure::Bad(format!("event {event}: {other}")),
     }
@@ -212,7 +211,7 @@ impl Report {
 
     fn text(&self, window: Window, took: Duration, skipped: &Skipped) -> String {
         let mut text = format!(
-            "{} events: {} fresh, {} duplicates ({})\nwindow {}, at most {} live ids in {}; {}\n",
+            "{} events: {} fresh, {} duplicates ({})\nwindow {}, room for {} live ids in {}; {}\n",
             output::count(self.events),
             output::count(self.fresh),
             output::count(self.duplicates),
@@ -224,8 +223,8 @@ impl Report {
         );
         for (number, what) in [
             (self.late, "later than --lateness, counted as arriving at its edge"),
-            (self.evicted, "live ids forgotten early: --capacity is too small"),
-            (self.refused, "ids passed on without being remembered: --capacity is too small"),
+            (self.evicted, "live ids forgotten early: --max-memory is too small"),
+            (self.refused, "ids passed on without being remembered: --max-memory is too small"),
         ] {
             if number > 0 {
                 text += &format!("{} {what}\n", output::count(number));

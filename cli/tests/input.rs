@@ -228,7 +228,7 @@ fn reports() {
     let text = run(&["dedup", "--window", "5s"], input).ok();
     assert!(
         text.err.starts_with(
-            "3 events: 2 fresh, 1 duplicates (33.3 %)\nwindow 5s, at most 1,000,000 live ids in "
+            "3 events: 2 fresh, 1 duplicates (33.3 %)\nwindow 5s, room for 1,000,024 live ids in "
         )
     );
     assert_eq!(run(&["dedup", "-q", "--window", "5s"], input).ok().err, "");
@@ -237,7 +237,7 @@ fn reports() {
 #[test]
 fn runs_repeat() {
     let input: String = (0..5000).map(|i| format!("{}\n", i * i % 3001)).collect();
-    let args = ["--window-count", "700", "--capacity", "100", "--on-full", "evict"];
+    let args = ["--window-count", "700", "--capacity", "100", "--max-memory", "6k", "--on-full", "evict"];
     let first = decisions(&args, &input);
     assert_eq!(decisions(&args, &input), first);
     assert_ne!(

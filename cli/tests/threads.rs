@@ -56,7 +56,7 @@ fn lines() {
     }
     good(&dir, &["--window-count", "9000", "--refresh", "a", "b"]);
     // Full: the same event is refused, behind the same output.
-    let args = ["--window-count", "1M", "--capacity", "5000", "a"];
+    let args = ["--window-count", "1M", "--capacity", "5000", "--max-memory", "300k", "a"];
     let (code, out, said, _) = same(&dir, &args);
     assert!(code == 1 && text.as_bytes().starts_with(&out[..100]) && said.contains("no room"), "{said}");
     good(&dir, &[&args[..], &["--on-full", "evict"]].concat());

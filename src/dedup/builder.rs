@@ -4,6 +4,7 @@ use super::{Counts, Dedup, Origin, Rule};
 use crate::{
     error::ConfigError,
     hash::Seed,
+    mem::physical_memory,
     table::{Geometry, KeyTable},
     time::{Clock, Window},
 };
@@ -70,7 +71,8 @@ impl DedupBuilder {
     }
 
     /// Lets it grow, up to so many bytes, and shrink again, but not below the capacity. While one size takes the place of another
-    /// both count: at least four ninths of the bytes can be used in the end. Default: it keeps the size it is built with.
+    /// both count: at least four ninths of the bytes can be used in the end. More than three quarters of the machine's memory
+    /// count as that. Default: it keeps the size it is built with.
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.max_memory = Some(bytes);
         self
@@ -149,7 +151,8 @@ impl DedupBuilder {
         let granule = 1 << (window / 1024).max(1).ilog2();
         let rule = Rule { window, reach: window + lateness, max_jump, refresh: self.refresh, granule };
         let geometry = Geometry::for_keys(self.capacity)?;
-        if let Some(most) = self.max_memory
+        let max_memory = self.max_memory.map(|most| most.min(physical_memory().unwrap_or(u64::MAX) / 4 * 3));
+        if let Some(most) = max_memory
             && most < geometry.bytes()
         {
             let limit = format!("{} bytes or more, for the capacity", geometry.bytes());
@@ -157,7 +160,7 @@ impl DedupBuilder {
         }
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
-            table: KeyTable::new(geometry, rule.span(), evict_within, self.max_memory)?,
+            table: KeyTable::new(geometry, rule.span(), evict_within, max_memory)?,
             rule,
             // The first event's horizon is above 0, and so is every state.
             origin: Origin::new(window + lateness + granule),

@@ -108,7 +108,8 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         let sizes = &self.keys.sizes;
         let Ok(mut spare) = sizes.spare.try_lock() else { return false };
         let live = self.live(newest);
-        if spare.is_none() && live > newest.capacity() {
+        // (A caller grows it when it holds a quarter more than it is meant for.)
+        if spare.is_none() && 8 * live > 9 * newest.capacity() {
             let factor = self.larger(newest, newest.factor.saturating_mul(2));
             // A call in need that comes while this one is busy must find room as well.
             let factor = factor.filter(|&factor| sizes.budget.left() / 2 >= self.bytes(factor));

@@ -75,13 +75,13 @@ pub(crate) enum EmitKind {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory")]
 pub(crate) struct StateArgs {
-    /// How many live ids must fit: 500000, 64k, 1M, 1G
+    /// How many live ids to have room for at first: 500000, 64k, 1M, 1G. It grows
     #[arg(long, value_name = "N", default_value = "1M")]
     pub(crate) capacity: Count,
-    /// Refuse to start if it would take more than this: 512M, 2G (powers of 1024)
+    /// Grow no further than this: 512M, 2G (powers of 1024) [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_memory: Option<Bytes>,
-    /// At capacity: stop with exit status 1, or forget the oldest ids early
+    /// At --max-memory: stop with exit status 1, or forget the oldest ids early
     #[arg(long, value_enum, default_value_t = OnFullKind::Reject)]
     pub(crate) on_full: OnFullKind,
     /// Seed of the hash. Fixed, so that runs repeat; choose a secret one if others can choose the ids
