@@ -157,11 +157,11 @@ typedef struct windlass_dedup_config {
     uint32_t struct_size;
     // None are known yet: 0.
     uint32_t flags;
-    // How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    // How long an id counts as seen, in ticks: 1 to 2^57. At exactly that age it is fresh again.
     // Has no default.
     uint64_t window;
     // How late events may come, or callers' clocks differ, in ticks, and still be judged by their
-    // own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    // own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^57
     // at most.
     uint64_t lateness;
     // Refuses a time further ahead of the newest one seen than this many ticks: a single wild one

@@ -31,7 +31,7 @@ mod sync;
 mod table;
 mod time;
 
-pub use dedup::{Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Verdict};
+pub use dedup::{Claim, Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Ticket, Verdict};
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use time::{Clock, ManualClock, Tick, Window};
@@ -45,7 +45,7 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
-        dedup::model::Rule,
+        dedup::model::{Rule, Ticket},
         sync::twins::{Twin, with},
         table::model::*,
     };

@@ -14,8 +14,8 @@ use windlass::{
 
 const MAX: u64 = Window::MAX_TICKS;
 
-/// Stamps end 2^59 ticks after the first.
-const RANGE: u64 = 1 << 59;
+/// Stamps end 2^58 nanoseconds after the first, or 2^48 events.
+const RANGE: u64 = 1 << 58;
 
 fn refused(builder: DedupBuilder) -> ConfigError {
     match builder.build() {
@@ -325,7 +325,7 @@ fn the_end_of_the_range() {
     for first in [0, 1 << 33, 1 << 62] {
         let dedup = Dedup::builder(seconds(60)).capacity(10).build().expect("valid");
         assert_eq!(dedup.observe_at("a", Tick(first)), Ok(Verdict::Fresh));
-        let last = first + RANGE - (1 << 37);
+        let last = first + RANGE - (1 << 43);
         assert_eq!(dedup.observe_at("a", Tick(first + RANGE)), Err(Refused::Jump), "beyond the range");
         assert!(dedup.contains_at("a", Tick(first + 1)));
         assert_eq!(dedup.observe_at("a", Tick(last)), Ok(Verdict::Fresh), "within it");

@@ -38,11 +38,11 @@ pub struct windlass_dedup_config {
     pub struct_size: u32,
     /// None are known yet: 0.
     pub flags: u32,
-    /// How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    /// How long an id counts as seen, in ticks: 1 to 2^57. At exactly that age it is fresh again.
     /// Has no default.
     pub window: u64,
     /// How late events may come, or callers' clocks differ, in ticks, and still be judged by their
-    /// own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    /// own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^57
     /// at most.
     pub lateness: u64,
     /// Refuses a time further ahead of the newest one seen than this many ticks: a single wild one

@@ -322,10 +322,10 @@ fn bad_settings_are_named() {
         assert!(text.starts_with(detail), "{text}");
     };
     let arg = WINDLASS_E_ARG;
-    says(|c| c.window = 0, arg, "window: 0 ns is out of range: 1 to 288230376151711744 ns");
+    says(|c| c.window = 0, arg, "window: 0 ns is out of range: 1 to 144115188075855872 ns");
     says(|c| (c.window, c.unit) = (0, 1), arg, "window: 0 events is out of range");
     says(|c| c.window = u64::MAX, arg, "window: 18446744073709551615 ns");
-    says(|c| c.lateness = 1 << 58, arg, "lateness: ");
+    says(|c| c.lateness = 1 << 57, arg, "lateness: ");
     says(|c| c.max_jump = 0, arg, "max_jump: 0 ns");
     says(|c| c.capacity = 0, arg, "capacity: 0 is out of range: 1 to ");
     says(|c| c.capacity = u64::MAX, arg, "capacity: 18446744073709551615 is out of range");
