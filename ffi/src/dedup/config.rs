@@ -54,8 +54,9 @@ pub struct windlass_dedup_config {
     /// The seed of the hash. Default: a random one, drawn by the init function. Set it where
     /// several processes must agree; with a seed that others know they can make ids that collide.
     pub seed: u64,
-    /// What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It only matters to
-    /// messages.
+    /// What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages,
+    /// to how exact claims are, and to how long it can be used: 2^58 ns or 2^48 events from the first
+    /// time on. For ticks of another size take WINDLASS_UNIT_EVENTS.
     pub unit: u32,
     /// What a window counts from: WINDLASS_REFRESH_NEVER (the default) or
     /// WINDLASS_REFRESH_ON_DUPLICATE.
