@@ -88,7 +88,7 @@ impl From<[u64; 4]> for Ticket {
 /// runs from the claim, also after a commit. A duplicate does not refresh a claim.
 ///
 /// **How exactly.** A lease is rounded up, by a 16th at most, and ends with the window of its claim. In a window by time a claim
-/// counts as made up to 1.024 µs later than it was (2.048 µs in windows of less than 1.1 ms), and one of an id that was just given
+/// counts as made up to 1.024 µs later than it was (2.048 µs in windows of less than 1.05 ms), and one of an id that was just given
 /// up or forgotten up to as much later than that one. In a window by events claims count as made when they are, and one event later
 /// than what was given up or forgotten, as an observation does. (With window and lateness of more than 2^37 events together, to
 /// within a 2^36th of these.)

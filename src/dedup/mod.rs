@@ -40,6 +40,8 @@ use std::fmt;
 /// # Ok::<(), windlass::ConfigError>(())
 /// ```
 ///
+/// Where the handling of an event may fail, [`Dedup::claim`] its id first, and [`Dedup::commit`] it when all is done.
+///
 /// # Time
 /// Ticks may come from several clocks and out of order. The structure keeps a horizon behind the newest tick it has seen,
 /// window + lateness back. An event that is late by no more than the `lateness` it was built with is judged by its own
