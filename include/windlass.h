@@ -556,8 +556,8 @@ int32_t windlass_dedup_claim_u64(struct windlass_dedup *dedup,
 // Admits the id of a claim; its window runs from the claim on.
 //
 // Returns 1 (it is admitted by this ticket, now or by a commit before), 0 (the claim had been lost:
-// the lease ran out and somebody else took the id, it was aborted or forgotten, or its window is
-// over; nothing was changed), or an error: WINDLASS_E_NULL.
+// the lease ran out and somebody else took the id, it was aborted, forgotten or evicted, or its
+// window is over; nothing was changed), or an error: WINDLASS_E_NULL.
 // Threads: concurrent.
 WINDLASS_API
 int32_t windlass_dedup_commit(struct windlass_dedup *dedup,

@@ -31,7 +31,7 @@ pub enum Claim {
     },
 }
 
-/// What is needed to commit or abort a claim. It can be copied, and sent to whoever handles the event.
+/// What is needed to commit or abort a claim, at the [`Dedup`] that gave it. It can be copied, and sent to whoever handles the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     hash: KeyHash,
@@ -93,8 +93,8 @@ impl From<[u64; 4]> for Ticket {
 /// than what was given up or forgotten, as an observation does. (With window and lateness of more than 2^37 events together, to
 /// within a 2^36th of these.)
 ///
-/// **Who owns it.** Of all that a ticket stands for, one `commit` or `abort` decides: as long as the id is claimed by it, lease
-/// run out or not, it can be committed. Once another has claimed or observed the id, or forgotten it, it cannot.
+/// **Who owns it.** As long as the id is claimed by it, lease run out or not, a ticket can be committed or aborted. Once another has
+/// claimed, admitted or forgotten the id, it cannot.
 impl Dedup {
     /// Claims an id now, by the structure's clock.
     ///
@@ -142,7 +142,7 @@ impl Dedup {
     /// Admits the id of a claim, from the time of the claim on. Whether it is admitted by this ticket, now or before.
     ///
     /// `false`: the claim had been lost, and nothing is changed. The lease ran out and somebody else took the id, it
-    /// was aborted or forgotten, or its window (and lateness) is over. A second commit of a ticket is told `true` as long as the
+    /// was aborted, forgotten or evicted, or its window (and lateness) is over. A second commit of a ticket is told `true` as long as the
     /// window lasts, or with [`super::Refresh::OnDuplicate`] until the id is seen again.
     pub fn commit(&self, ticket: Ticket) -> bool {
         self.settle(ticket, Rule::commit(ticket.claim))

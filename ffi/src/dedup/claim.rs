@@ -101,8 +101,8 @@ pub unsafe extern "C" fn windlass_dedup_claim_u64(
 /// Admits the id of a claim; its window runs from the claim on.
 ///
 /// Returns 1 (it is admitted by this ticket, now or by a commit before), 0 (the claim had been lost:
-/// the lease ran out and somebody else took the id, it was aborted or forgotten, or its window is
-/// over; nothing was changed), or an error: WINDLASS_E_NULL.
+/// the lease ran out and somebody else took the id, it was aborted, forgotten or evicted, or its
+/// window is over; nothing was changed), or an error: WINDLASS_E_NULL.
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_dedup_commit(
