@@ -98,11 +98,18 @@
 // The offsets of a packed batch go back, or beyond the bytes.
 #define WINDLASS_E_OFFSETS -9
 
+// The lease of a claim is 0, or longer than the window. Nothing was claimed or changed.
+#define WINDLASS_E_LEASE -10
+
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
 
 // The id was admitted within the window before: the event is a duplicate.
 #define WINDLASS_DUPLICATE 1
+
+// The id is claimed by another, who has not committed it yet. Only claims are told this; to
+// observations such an id is a duplicate.
+#define WINDLASS_IN_PROGRESS 2
 
 // Where it means a number of ticks: no limit.
 #define WINDLASS_NO_LIMIT UINT64_MAX
@@ -157,11 +164,11 @@ typedef struct windlass_dedup_config {
     uint32_t struct_size;
     // None are known yet: 0.
     uint32_t flags;
-    // How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    // How long an id counts as seen, in ticks: 1 to 2^57. At exactly that age it is fresh again.
     // Has no default.
     uint64_t window;
     // How late events may come, or callers' clocks differ, in ticks, and still be judged by their
-    // own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    // own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^57
     // at most.
     uint64_t lateness;
     // Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
@@ -173,8 +180,9 @@ typedef struct windlass_dedup_config {
     // The seed of the hash. Default: a random one, drawn by the init function. Set it where
     // several processes must agree; with a seed that others know they can make ids that collide.
     uint64_t seed;
-    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It only matters to
-    // messages.
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages,
+    // to how exact claims are, and to how long it can be used: 2^58 ns or 2^48 events from the first
+    // time on. For ticks of another size take WINDLASS_UNIT_EVENTS.
     uint32_t unit;
     // What a window counts from: WINDLASS_REFRESH_NEVER (the default) or
     // WINDLASS_REFRESH_ON_DUPLICATE.
@@ -200,6 +208,13 @@ typedef struct windlass_error {
     // too long.
     char detail[248];
 } windlass_error;
+
+// What is needed to commit or abort a claim. It may be copied, and used by any thread of the
+// process; what is in it is the library's business.
+typedef struct windlass_ticket {
+    // Of no use to others.
+    uint64_t words[4];
+} windlass_ticket;
 
 // Plain figures about a windlass_dedup. Those that count do so from its making on.
 typedef struct windlass_dedup_stats {
@@ -394,7 +409,7 @@ int32_t windlass_dedup_contains_u64(const struct windlass_dedup *dedup,
                                     uint64_t id,
                                     uint64_t now);
 
-// Forgets an id, so that the next observation finds it fresh.
+// Forgets an id, so that the next observation finds it fresh; a claim of it is aborted.
 //
 // Returns 1 (it was there at the time now), 0 (it was not), or an error as
 // windlass_dedup_contains.
@@ -488,6 +503,74 @@ int64_t windlass_dedup_observe_packed(struct windlass_dedup *dedup,
                                       uint64_t now,
                                       const uint64_t *ticks,
                                       int8_t *verdicts);
+
+// Claims an id of len bytes (0 or more) at the time now: it is the caller's for lease ticks, 1 to
+// the window. To all others it is a duplicate meanwhile. When its event has been handled, commit
+// the ticket; if that failed, abort it. If neither happens the id is fresh again when the lease
+// has run out. So an event whose handling fails is not swallowed.
+//
+// The lease is rounded up, by a 16th at most. With WINDLASS_UNIT_NS a claim counts as made up to
+// 1.024 us later than it was (2.048 us in windows of less than 1.05 ms).
+//
+// Returns
+// WINDLASS_FRESH: the id is claimed, ticket is written;
+// WINDLASS_DUPLICATE: it was admitted within the window before, at *when;
+// WINDLASS_IN_PROGRESS: another has claimed it, until *when;
+// or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_NULL (dedup;
+// ticket; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+// ticket and when are written in these cases alone. when may be NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_claim(struct windlass_dedup *dedup,
+                             const uint8_t *id,
+                             size_t len,
+                             uint64_t now,
+                             uint64_t lease,
+                             struct windlass_ticket *ticket,
+                             uint64_t *when);
+
+// The same for an id whose hash is known.
+//
+// Returns as windlass_dedup_claim.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_claim_hash(struct windlass_dedup *dedup,
+                                  struct windlass_hash hash,
+                                  uint64_t now,
+                                  uint64_t lease,
+                                  struct windlass_ticket *ticket,
+                                  uint64_t *when);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_dedup_claim.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_claim_u64(struct windlass_dedup *dedup,
+                                 uint64_t id,
+                                 uint64_t now,
+                                 uint64_t lease,
+                                 struct windlass_ticket *ticket,
+                                 uint64_t *when);
+
+// Admits the id of a claim; its window runs from the claim on.
+//
+// Returns 1 (it is admitted by this ticket, now or by a commit before), 0 (the claim had been lost:
+// the lease ran out and somebody else took the id, it was aborted, forgotten or evicted, or its
+// window is over; nothing was changed), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_commit(struct windlass_dedup *dedup,
+                              const struct windlass_ticket *ticket);
+
+// Gives a claim up: the id can be claimed or observed again.
+//
+// Returns 1 (done), 0 (the claim had been lost or committed; nothing was changed), or an error:
+// WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_dedup_abort(struct windlass_dedup *dedup,
+                             const struct windlass_ticket *ticket);
 
 // Fills out with the present figures. struct_size is sizeof(windlass_dedup_stats). Looks at a
 // sample of the table: microseconds, not nanoseconds.

@@ -32,7 +32,7 @@ mod sync;
 mod table;
 mod time;
 
-pub use dedup::{Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Verdict};
+pub use dedup::{Claim, Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Ticket, Verdict};
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use maintain::{Maintain, Maintainer};
@@ -47,7 +47,7 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
-        dedup::model::Rule,
+        dedup::model::{Rule, Ticket},
         sync::twins::{Twin, with},
         table::model::*,
     };

@@ -47,8 +47,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// 2^58 ticks: 9 years of nanoseconds.
-    pub const MAX_TICKS: u64 = 1 << 58;
+    /// 2^57 ticks: 4.5 years of nanoseconds.
+    pub const MAX_TICKS: u64 = 1 << 57;
 
     /// The last `span` of time; ticks are nanoseconds.
     #[must_use]

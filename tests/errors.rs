@@ -8,14 +8,14 @@ mod common;
 use std::time::Duration;
 
 use windlass::{
-    Clock, ConfigError, Dedup, DedupBuilder, DedupStats, Key, KeyHash, OnFull, Outcome, Refresh, Refused,
-    Seed, Tick, Verdict, Window,
+    Claim, Clock, ConfigError, Dedup, DedupBuilder, DedupStats, Key, KeyHash, OnFull, Outcome, Refresh,
+    Refused, Seed, Tick, Ticket, Verdict, Window,
 };
 
 const MAX: u64 = Window::MAX_TICKS;
 
-/// Stamps end 2^59 ticks after the first.
-const RANGE: u64 = 1 << 59;
+/// Stamps end 2^58 nanoseconds after the first, or 2^48 events.
+const RANGE: u64 = 1 << 58;
 
 fn refused(builder: DedupBuilder) -> ConfigError {
     match builder.build() {
@@ -201,9 +201,10 @@ fn a_jump_changes_nothing() {
         dedup.observe_batch_at(&[1_u64, 9], Tick(tick), &mut out);
         assert_eq!(out, [Err(Refused::Jump), Err(Refused::Jump)]);
         dedup.maintain_at(Tick(tick), 1);
+        assert_eq!(dedup.claim_at(3_u64, Tick(tick), Window::last_n(5)), Err(Refused::Jump));
     }
     let mut after = all(&dedup, now);
-    assert_eq!(after.2.jumps, 12);
+    assert_eq!(after.2.jumps, 15);
     after.2.jumps = 0;
     assert_eq!(before, after);
     // What is not too far goes on being judged, late as well.
@@ -211,7 +212,7 @@ fn a_jump_changes_nothing() {
     assert_eq!(dedup.observe_at(2_u64, Tick(now - 10)), seen(now));
     assert_eq!(dedup.observe_at(2_u64, Tick(now + 50)), seen(now));
     assert_eq!(dedup.observe_at(2_u64, Tick(now + 100)), seen(now + 50));
-    assert_eq!(dedup.stats().jumps, 12);
+    assert_eq!(dedup.stats().jumps, 15);
 }
 
 /// A batch with one wild tick in it: only that event is refused.
@@ -254,12 +255,88 @@ fn a_full_table_changes_nothing() {
     }
     let before = all(&dedup, 1);
     assert_eq!(dedup.observe_at(id, Tick(1)), Err(Refused::Full));
+    assert_eq!(dedup.claim_at(id, Tick(1), Window::last_n(5)), Err(Refused::Full));
     let mut after = all(&dedup, 1);
-    assert_eq!((before.2.refused, after.2.refused), (1, 2));
+    assert_eq!((before.2.refused, after.2.refused), (1, 3));
     after.2.refused = 1;
     assert_eq!(before, after);
     assert!((100..id).all(|id| dedup.contains_at(id, Tick(1))));
     assert!(!dedup.contains_at(id, Tick(1)));
+}
+
+/// What a lease may not be is refused, and nothing is changed: not even the first tick is fixed.
+#[test]
+fn leases() {
+    let dedup = Dedup::builder(seconds(60)).capacity(10).max_jump(seconds(1)).build().expect("valid");
+    let claim = |now, lease: Window| dedup.claim_at("a", Tick(now), lease);
+    for lease in [
+        Duration::ZERO.into(),
+        (seconds(60) + Duration::from_nanos(1)).into(),
+        Duration::MAX.into(),
+        Window::last_n(5),
+    ] {
+        assert_eq!(claim(0, lease), Err(Refused::Lease), "{lease}");
+    }
+    assert_eq!(Refused::Lease.to_string(), "the lease is not 1 tick to the window, in the window's unit");
+    assert_eq!((dedup.live_at(Tick(0)), dedup.stats().jumps), (0, 0));
+    assert!(matches!(claim(1 << 50, seconds(60).into()), Ok(Claim::Claimed(_))));
+
+    let dedup = Dedup::builder(Window::last_n(MAX)).capacity(10).build().expect("valid");
+    for lease in [Window::last_n(0), Window::last_n(MAX + 1), Window::last_n(u64::MAX), seconds(1).into()] {
+        assert_eq!(dedup.claim_at("a", Tick(0), lease), Err(Refused::Lease), "{lease}");
+    }
+    assert!(matches!(dedup.claim_at("a", Tick(0), Window::last_n(MAX)), Ok(Claim::Claimed(_))));
+}
+
+/// Claims at any ticks: no panic, no overflow, nobody's claim but one's own, and words that are no ticket do nothing.
+#[test]
+fn claims_at_the_ends() {
+    let ends = [0, 1, 1023, 1024, 1025, 1 << 32, MAX, RANGE, 1 << 63, u64::MAX - 1, u64::MAX];
+    for span in [Window::last_n as fn(u64) -> Window, |ns| Duration::from_nanos(ns).into()] {
+        for window in [1, 2, 60, 1 << 12, 1 << 20, 1 << 40, MAX] {
+            for (a, b) in ends.iter().flat_map(|&a| ends.map(|b| (a, b))) {
+                let builder = Dedup::builder(span(window)).capacity(1).on_full(OnFull::EvictOldest);
+                let dedup = builder.build().expect("valid");
+                let claim = |now, lease| dedup.claim_at("id", Tick(now), span(lease));
+                let what = format!("{a}, {b}: {dedup:?}");
+                let Ok(Claim::Claimed(first)) = claim(a, window) else { panic!("{what}") };
+                assert!(matches!(claim(a, 1), Ok(Claim::InProgress { until }) if until.0 >= a), "{what}");
+                assert!(dedup.contains_at("id", Tick(a)) && dedup.live_at(Tick(a)) == 1, "{what}");
+                match claim(b, 1) {
+                    Ok(Claim::Claimed(second)) => {
+                        assert!(b >= a.saturating_add(window), "{what}");
+                        assert!(!dedup.commit(first) && !dedup.abort(first), "{what}");
+                        assert!(dedup.abort(second) && !dedup.commit(second), "{what}");
+                    }
+                    Ok(answer) => {
+                        assert!(matches!(answer, Claim::InProgress { .. }), "{what}");
+                        assert!(dedup.commit(first) && dedup.commit(first) && !dedup.abort(first), "{what}");
+                    }
+                    Err(refused) => assert_eq!(refused, Refused::Jump, "{what}"),
+                }
+                for words in [[0; 4], [u64::MAX; 4], [0, 0, 1, 0], [u64::MAX, 0, 2, 0]] {
+                    assert!(!dedup.commit(Ticket::from(words)) && !dedup.abort(Ticket::from(words)));
+                }
+            }
+        }
+    }
+}
+
+/// A ticket of before a reset is worth nothing after it, though another of the same id, tick and lease is.
+#[test]
+fn tickets_end_with_a_reset() {
+    let dedup = Dedup::builder(Window::last_n(100)).capacity(10).build().expect("valid");
+    let claim = || match dedup.claim_at("a", Tick(5), Window::last_n(10)) {
+        Ok(Claim::Claimed(ticket)) => ticket,
+        other => panic!("{other:?}"),
+    };
+    let old = claim();
+    dedup.reset().expect("memory");
+    assert!(!dedup.commit(old));
+    let new = claim();
+    assert!(!dedup.commit(old) && !dedup.abort(old));
+    let sent = <[u64; 4]>::from(new);
+    assert!(dedup.commit(Ticket::from(sent)));
 }
 
 /// Ticks from one end of the range to the other, in any order: no panic (overflow is one in a debug build), and every
@@ -325,7 +402,7 @@ fn the_end_of_the_range() {
     for first in [0, 1 << 33, 1 << 62] {
         let dedup = Dedup::builder(seconds(60)).capacity(10).build().expect("valid");
         assert_eq!(dedup.observe_at("a", Tick(first)), Ok(Verdict::Fresh));
-        let last = first + RANGE - (1 << 37);
+        let last = first + RANGE - (1 << 43);
         assert_eq!(dedup.observe_at("a", Tick(first + RANGE)), Err(Refused::Jump), "beyond the range");
         assert!(dedup.contains_at("a", Tick(first + 1)));
         assert_eq!(dedup.observe_at("a", Tick(last)), Ok(Verdict::Fresh), "within it");

@@ -4,9 +4,13 @@
 
 mod common;
 
-use common::twin::Twin;
+use common::twin::{self, Claimed, Twin};
 use proptest::prelude::*;
-use windlass::{Clock, Dedup, DedupBuilder, KeyHash, OnFull, Outcome, Refresh, Seed, Tick, Verdict, Window};
+use std::time::Duration;
+use windlass::{
+    Claim, Clock, Dedup, DedupBuilder, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Ticket,
+    Verdict, Window,
+};
 
 /// How the next tick lies to what has been seen.
 #[derive(Clone, Copy, Debug)]
@@ -36,13 +40,26 @@ enum Op {
     BatchAt(Vec<usize>, Step),
     Contains(usize, Step),
     Forget(usize, Step),
+    Claim(usize, Step, Lease),
+    /// The ticket of so many claims ago.
+    Commit(usize),
+    Abort(usize),
     Live(Step),
     Maintain(Step),
     Reset,
 }
 
 #[derive(Clone, Copy, Debug)]
+enum Lease {
+    /// Ticks, or a window if that is less.
+    Ticks(u64),
+    Any(u64),
+    Window,
+}
+
+#[derive(Clone, Copy, Debug)]
 struct Setting {
+    by_time: bool,
     window: u64,
     lateness: u64,
     refresh: Refresh,
@@ -88,6 +105,8 @@ impl Ids {
 struct Pair {
     dedup: Dedup,
     twin: Twin,
+    span: fn(u64) -> Window,
+    tickets: Vec<(Ticket, twin::Ticket)>,
     ids: Ids,
     newest: u64,
     events: u64,
@@ -95,11 +114,13 @@ struct Pair {
 
 impl Pair {
     fn new(setting: Setting) -> Pair {
-        let Setting { window, lateness, refresh, first, ids } = setting;
-        let builder =
-            Dedup::builder(Window::last_n(window)).lateness(Window::last_n(lateness)).refresh(refresh);
+        let Setting { by_time, window, lateness, refresh, first, ids } = setting;
+        let span = if by_time { |ns| Window::time(Duration::from_nanos(ns)) } else { Window::last_n };
+        let builder = Dedup::builder(span(window)).lateness(span(lateness)).refresh(refresh);
         let dedup = builder.capacity(ids.capacity()).seed(Seed(7)).build().expect("valid");
-        Pair { dedup, twin: Twin::new(window, lateness, refresh), ids, newest: first, events: 0 }
+        let twin = Twin::new(window, lateness, refresh);
+        let twin = if by_time { twin.by_time() } else { twin };
+        Pair { dedup, twin, span, tickets: Vec::new(), ids, newest: first, events: 0 }
     }
 
     fn tick(&self, step: Step) -> u64 {
@@ -196,6 +217,15 @@ impl Pair {
         }
     }
 
+    fn claim(&self, id: usize, now: u64, lease: u64) -> Result<Claim, Refused> {
+        let lease = (self.span)(lease);
+        match self.ids {
+            Ids::Crowded => self.dedup.claim_at(Ids::crowded(id), Tick(now), lease),
+            Ids::Numbers => self.dedup.claim_at(id as u64, Tick(now), lease),
+            Ids::Text => self.dedup.claim_at(format!("id-{id}"), Tick(now), lease),
+        }
+    }
+
     fn both(&mut self, op: &Op) -> Result<(), TestCaseError> {
         match op {
             &Op::Observe(id, step) => {
@@ -240,6 +270,36 @@ impl Pair {
                     id,
                     now
                 );
+            }
+            &Op::Claim(id, step, lease) => {
+                let window = u64::try_from(self.twin.window).expect("small");
+                let lease = match lease {
+                    Lease::Ticks(ticks) => ticks.min(window),
+                    Lease::Any(any) => 1 + any % window,
+                    Lease::Window => window,
+                };
+                let now = self.next(step);
+                let what = format!("claim {id} at {now} for {lease}");
+                match (self.claim(id, now, lease), self.twin.claim(id as u64, now, lease)) {
+                    (Ok(Claim::Claimed(ours)), Claimed::Ours(twins)) => self.tickets.push((ours, twins)),
+                    (Ok(Claim::Duplicate { first_seen }), Claimed::Duplicate(at)) => {
+                        prop_assert_eq!(first_seen, Some(at), "{}", what);
+                    }
+                    (Ok(Claim::InProgress { until }), Claimed::InProgress(end)) => {
+                        prop_assert_eq!(until, end, "{}", what);
+                    }
+                    (ours, twins) => prop_assert!(false, "{what}: {ours:?}, not {twins:?}"),
+                }
+            }
+            &Op::Commit(ago) => {
+                if let Some(&(ours, twins)) = self.tickets.iter().nth_back(ago) {
+                    prop_assert_eq!(self.dedup.commit(ours), self.twin.commit(twins), "commit {:?}", twins);
+                }
+            }
+            &Op::Abort(ago) => {
+                if let Some(&(ours, twins)) = self.tickets.iter().nth_back(ago) {
+                    prop_assert_eq!(self.dedup.abort(ours), self.twin.abort(twins), "abort {:?}", twins);
+                }
             }
             &Op::Live(step) => {
                 let now = self.tick(step);
@@ -300,14 +360,27 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+fn lease() -> impl Strategy<Value = Lease> {
+    prop_oneof![(1..70_u64).prop_map(Lease::Ticks), any::<u64>().prop_map(Lease::Any), Just(Lease::Window)]
+}
+
+/// Mostly one of the last tickets.
+fn ago() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => Just(0), 2 => 1..4_usize, 1 => 0..50_usize]
+}
+
 fn op() -> impl Strategy<Value = Op> {
-    let id = || 0..IDS;
+    // Some ids come often.
+    let id = || prop_oneof![0..IDS, 0..IDS, 0..4_usize];
     prop_oneof![
         12 => (id(), step()).prop_map(|(id, step)| Op::Observe(id, step)),
         2 => prop::collection::vec((id(), step()), 0..70).prop_map(Op::Batch),
         2 => (prop::collection::vec(id(), 0..70), step()).prop_map(|(ids, step)| Op::BatchAt(ids, step)),
         4 => (id(), step()).prop_map(|(id, step)| Op::Contains(id, step)),
         4 => (id(), step()).prop_map(|(id, step)| Op::Forget(id, step)),
+        8 => (id(), step(), lease()).prop_map(|(id, step, lease)| Op::Claim(id, step, lease)),
+        5 => ago().prop_map(Op::Commit),
+        5 => ago().prop_map(Op::Abort),
         1 => step().prop_map(Op::Live),
         1 => step().prop_map(Op::Maintain),
         1 => Just(Op::Reset),
@@ -319,8 +392,15 @@ fn setting(window: impl Strategy<Value = u64>) -> impl Strategy<Value = Setting>
     let first = prop_oneof![Just(0), Just(1), 2..100_000_u64, Just(1 << 40), Just(1 << 63)];
     let refresh = prop_oneof![Just(Refresh::Never), Just(Refresh::OnDuplicate)];
     let ids = prop_oneof![3 => Just(Ids::Crowded), 1 => Just(Ids::Numbers), 1 => Just(Ids::Text)];
-    (window.prop_flat_map(move |w| (Just(w), lateness(w))), refresh, first, ids).prop_map(
-        |((window, lateness), refresh, first, ids)| Setting { window, lateness, refresh, first, ids },
+    (any::<bool>(), window.prop_flat_map(move |w| (Just(w), lateness(w))), refresh, first, ids).prop_map(
+        |(by_time, (window, lateness), refresh, first, ids)| Setting {
+            by_time,
+            window,
+            lateness,
+            refresh,
+            first,
+            ids,
+        },
     )
 }
 
@@ -344,7 +424,7 @@ proptest! {
     /// The horizon moves in steps of several ticks.
     #[test]
     fn large_windows(
-        setting in setting(prop_oneof![Just(2048_u64), 2049..10_000_u64, 10_000..(1_u64 << 47), Just(1 << 47)]),
+        setting in setting(prop_oneof![Just(2048_u64), 2049..10_000_u64, 10_000..(1_u64 << 46), Just(1 << 46)]),
         ops in prop::collection::vec(op(), 1..200),
     ) {
         prop_assert!(Twin::new(setting.window, 0, setting.refresh).granule() > 1);

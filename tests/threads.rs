@@ -14,8 +14,13 @@ use std::{
     thread,
 };
 
-use common::{Random, twin::Twin};
-use windlass::{Dedup, Key, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict, Window};
+use common::{
+    Random,
+    twin::{self, Claimed, Twin},
+};
+use windlass::{
+    Claim, Dedup, Key, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Ticket, Verdict, Window,
+};
 
 const THREADS: usize = 8;
 const IDS: usize = 10_000;
@@ -510,6 +515,97 @@ fn full_and_evict_oldest() {
     }
 }
 
+/// Round after round all claim all ids. Of those that get one some die and some give it up; in later rounds, when the leases
+/// have run out, others do. In the end each id was committed by one thread, and none twice.
+#[test]
+fn claims_that_fail_and_claims_that_are_left() {
+    const ROUNDS: usize = 8;
+    const LEASE: u64 = 1000;
+    let ids = crowded();
+    let builder = Dedup::builder(Window::last_n(1 << 20)).capacity(capacity(GROUPS));
+    let dedup = builder.build().expect("valid");
+    let together = Barrier::new(THREADS);
+    let rounds = threads(THREADS, |thread| {
+        let mut random = Random(thread as u64);
+        let round = |round: usize| {
+            let order = order(IDS, thread + 10 * round);
+            let mut tickets: Vec<(usize, Ticket, bool)> = Vec::new();
+            let mut given_up = Vec::new();
+            together.wait();
+            // Clocks differ by less than a lease.
+            let now = Tick(round as u64 * 3 * LEASE + 13 * thread as u64);
+            for &id in &order {
+                match dedup.claim_at(ids[id], now, Window::last_n(LEASE)) {
+                    Ok(Claim::Claimed(ticket)) => {
+                        match random.below(4) {
+                            0 if round < ROUNDS - 1 => tickets.push((id, ticket, false)), // it dies
+                            1 if round < ROUNDS - 1 => {
+                                assert!(dedup.abort(ticket), "nobody can have taken it");
+                                assert!(!dedup.commit(ticket));
+                                given_up.push(id);
+                            }
+                            _ => tickets.push((id, ticket, dedup.commit(ticket))),
+                        }
+                    }
+                    Ok(Claim::Duplicate { first_seen }) => assert!(first_seen.is_some()),
+                    Ok(Claim::InProgress { until }) => assert!(until > now),
+                    other => panic!("{other:?}"),
+                }
+            }
+            together.wait();
+            (tickets, given_up)
+        };
+        (0..ROUNDS).map(round).collect::<Vec<_>>()
+    });
+    let (mut committed, mut left) = (vec![0; IDS], 0);
+    for round in 0..ROUNDS {
+        let mut holders = vec![0; IDS];
+        for (id, ticket, done) in rounds.iter().flat_map(|rounds| &rounds[round].0) {
+            holders[*id] += 1;
+            committed[*id] += u32::from(*done);
+            left += u32::from(!done);
+            // Also after all the rest it is true for those who were told so, and for nobody else.
+            assert_eq!(dedup.commit(*ticket), *done, "id {id} in round {round}");
+        }
+        assert!(holders.iter().all(|&holders| holders <= 1), "round {round}: who did not give it up kept it");
+    }
+    assert!(committed.iter().all(|&times| times == 1));
+    assert!(left > 1000, "{left} were left");
+    assert_eq!(dedup.live_at(Tick(ROUNDS as u64 * 3 * LEASE)), IDS as u64);
+}
+
+/// A lease has run out, and three meet: its owner comes to commit, others claim the id or observe it.
+#[test]
+fn one_owner_when_a_lease_runs_out() {
+    const ROUNDS: usize = 20_000;
+    let dedup = Dedup::builder(Window::last_n(1 << 20)).capacity(ROUNDS).build().expect("valid");
+    let start = Start { threads: 3, here: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+    let base = |round: usize| round as u64 * 20;
+    let claim = |round: usize, now| match dedup.claim_at(round as u64, Tick(now), Window::last_n(10)) {
+        Ok(Claim::Claimed(ticket)) => Some(ticket),
+        Ok(_) => None,
+        Err(refused) => panic!("{refused}"),
+    };
+    let told = threads(3, |thread| {
+        let _watch = Watch(&start.failed);
+        let mut told = Vec::with_capacity(ROUNDS);
+        for round in 0..ROUNDS {
+            let first = if thread == 0 { claim(round, base(round)) } else { None };
+            start.wait(round);
+            told.push(match thread {
+                0 => first.is_some_and(|ticket| dedup.commit(ticket)),
+                1 => claim(round, base(round) + 10).is_some_and(|ticket| dedup.commit(ticket)),
+                _ => dedup.observe_at(round as u64, Tick(base(round) + 11)) == Ok(Verdict::Fresh),
+            });
+        }
+        told
+    });
+    for round in 0..ROUNDS {
+        let owners: Vec<bool> = told.iter().map(|told| told[round]).collect();
+        assert_eq!(owners.iter().filter(|&&owns| owns).count(), 1, "round {round}: {owners:?}");
+    }
+}
+
 // --- histories ---
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -517,6 +613,11 @@ enum What {
     Observe(u64),
     Contains(u64),
     Forget(u64),
+    /// At a tick, for so many.
+    Claim(u64, u64),
+    /// What the same thread has claimed.
+    Commit,
+    Abort,
     Reset,
 }
 
@@ -524,12 +625,15 @@ enum What {
 enum Answer {
     Observed(Verdict),
     Is(bool),
+    Claimed,
+    InProgress(Tick),
     Done,
 }
 
 /// A call and when it began and ended, on a clock of its own that all threads share.
 #[derive(Clone, Copy, Debug)]
 struct Call {
+    thread: usize,
     what: What,
     answer: Answer,
     began: u64,
@@ -541,20 +645,26 @@ struct Call {
 /// With `apart`, an observation's look at the time (which moves the horizon for all) may come before what it does to the
 /// id, with other calls between; that matters where calls are late.
 fn explained(calls: &[Call], twin: &Twin, apart: bool) -> bool {
-    /// How far each call is: 0 not begun, 1 has seen the time, 2 done.
-    fn search(calls: &[Call], states: &mut [u8], twin: &Twin, apart: bool) -> bool {
+    /// How far each call is: 0 not begun, 1 has seen the time, 2 done. And what each thread has claimed.
+    fn search(
+        calls: &[Call],
+        states: &mut [u8],
+        twin: &Twin,
+        tickets: [Option<twin::Ticket>; TOGETHER],
+        apart: bool,
+    ) -> bool {
         let open = || (0..calls.len()).filter(|&i| states[i] < 2);
         let Some(first_end) = open().map(|i| calls[i].ended).min() else { return true };
         // Nothing begins before what has ended is done.
         for i in open().filter(|&i| calls[i].began < first_end).collect::<Vec<_>>() {
             let state = states[i];
-            let mut next = twin.clone();
+            let (mut next, mut tickets) = (twin.clone(), tickets);
             let (call, id) = (calls[i], 0);
             let answer = match call.what {
                 What::Observe(now) if apart && state == 0 => {
                     next.see(now);
                     states[i] = 1;
-                    let found = search(calls, states, &next, apart);
+                    let found = search(calls, states, &next, tickets, apart);
                     states[i] = 0;
                     if found {
                         return true;
@@ -565,6 +675,16 @@ fn explained(calls: &[Call], twin: &Twin, apart: bool) -> bool {
                 What::Observe(now) => Answer::Observed(next.observe(id, now)),
                 What::Contains(now) => Answer::Is(next.contains(id, now)),
                 What::Forget(now) => Answer::Is(next.forget(id, now)),
+                What::Claim(now, lease) => match next.claim(id, now, lease) {
+                    Claimed::Ours(ticket) => {
+                        tickets[call.thread] = Some(ticket);
+                        Answer::Claimed
+                    }
+                    Claimed::Duplicate(at) => Answer::Observed(Verdict::Duplicate { first_seen: Some(at) }),
+                    Claimed::InProgress(until) => Answer::InProgress(until),
+                },
+                What::Commit => Answer::Is(tickets[call.thread].is_some_and(|ticket| next.commit(ticket))),
+                What::Abort => Answer::Is(tickets[call.thread].is_some_and(|ticket| next.abort(ticket))),
                 What::Reset => {
                     next.reset();
                     Answer::Done
@@ -572,7 +692,7 @@ fn explained(calls: &[Call], twin: &Twin, apart: bool) -> bool {
             };
             if answer == call.answer {
                 states[i] = 2;
-                if search(calls, states, &next, apart) {
+                if search(calls, states, &next, tickets, apart) {
                     return true;
                 }
                 states[i] = state;
@@ -580,7 +700,7 @@ fn explained(calls: &[Call], twin: &Twin, apart: bool) -> bool {
         }
         false
     }
-    search(calls, &mut vec![0; calls.len()], twin, apart)
+    search(calls, &mut vec![0; calls.len()], twin, [None; TOGETHER], apart)
 }
 
 /// The checker itself: it must be able to say no.
@@ -589,7 +709,7 @@ fn histories_that_cannot_be() {
     let twin = Twin::new(10, 100, Refresh::Never);
     let fresh = Answer::Observed(Verdict::Fresh);
     let seen = |at| Answer::Observed(Verdict::Duplicate { first_seen: Some(Tick(at)) });
-    let call = |what, answer, began, ended| Call { what, answer, began, ended };
+    let call = |what, answer, began, ended| Call { thread: 0, what, answer, began, ended };
     let check = |calls: &[Call], expected| {
         assert_eq!(explained(calls, &twin, false), expected, "{calls:?}");
         assert_eq!(explained(calls, &twin, true), expected, "{calls:?}");
@@ -635,12 +755,37 @@ fn histories_that_cannot_be() {
     );
 }
 
+/// The same for claims.
+#[test]
+fn histories_of_claims_that_cannot_be() {
+    let twin = Twin::new(10, 100, Refresh::Never);
+    let call = |thread, what, answer, began, ended| Call { thread, what, answer, began, ended };
+    let claim = |thread, at, answer, began, ended| call(thread, What::Claim(at, 3), answer, began, ended);
+    let (ours, yes, no) = (Answer::Claimed, Answer::Is(true), Answer::Is(false));
+    let first = claim(0, 100, ours, 0, 1);
+    let check = |rest: &[Call], expected| {
+        let calls = [&[first], rest].concat();
+        assert_eq!(explained(&calls, &twin, false), expected, "{calls:?}");
+    };
+    check(&[claim(1, 102, Answer::InProgress(Tick(103)), 2, 3)], true);
+    check(&[claim(1, 102, ours, 2, 3)], false);
+    check(&[claim(1, 102, ours, 0, 1)], false);
+    check(&[claim(1, 103, ours, 2, 3)], true);
+    // Of an owner and a taker one is right.
+    for (committed, taken) in [(yes, ours), (no, Answer::InProgress(Tick(103)))] {
+        check(&[call(0, What::Commit, committed, 2, 9), claim(1, 103, taken, 3, 5)], false);
+    }
+    check(&[call(0, What::Commit, no, 2, 9), claim(1, 103, ours, 3, 5)], true);
+    check(&[call(0, What::Abort, yes, 2, 9), claim(1, 101, ours, 3, 5)], true);
+    check(&[call(0, What::Abort, no, 2, 9), claim(1, 101, ours, 3, 5)], false);
+}
+
 /// Late calls: what one has seen of the time can be known to another before the first has done its work.
 #[test]
 fn histories_in_two_steps() {
     let mut twin = Twin::new(10, 0, Refresh::Never);
     twin.see(50);
-    let call = |now, answer, began, ended| Call { what: What::Observe(now), answer, began, ended };
+    let call = |now, answer, began, ended| Call { thread: 0, what: What::Observe(now), answer, began, ended };
     let seen = Answer::Observed(Verdict::Duplicate { first_seen: Some(Tick(100)) });
     // The second, at 60, counts as coming at 100, for the first has moved the horizon; but the id is the second's.
     let calls = [call(100, seen, 0, 9), call(60, Answer::Observed(Verdict::Fresh), 1, 2)];
@@ -677,6 +822,9 @@ impl Drop for Watch<'_> {
     }
 }
 
+/// Threads of a history.
+const TOGETHER: usize = 3;
+
 struct Histories {
     window: u64,
     lateness: u64,
@@ -693,7 +841,6 @@ struct Histories {
 impl Histories {
     /// Three threads, two calls each on every id; the next round's ids take over the cells of this one's.
     fn check(&self, rounds: usize) {
-        const TOGETHER: usize = 3;
         let builder = Dedup::builder(Window::last_n(self.window)).lateness(Window::last_n(self.lateness));
         let dedup = builder.capacity(1).refresh(self.refresh).build().expect("valid");
         let start = Start { threads: TOGETHER, here: AtomicUsize::new(0), failed: AtomicBool::new(false) };
@@ -716,10 +863,13 @@ impl Histories {
                     let at = usize::try_from(random.below(plan.len() as u64)).expect("an index");
                     plan.insert(at, (u64::MAX, What::Reset));
                 }
-                let mut done = Vec::with_capacity(plan.len());
+                let (mut done, mut tickets) = (Vec::with_capacity(plan.len()), HashMap::new());
                 start.wait(round);
                 for (id, what) in plan {
-                    done.push((id, self.call(&dedup, round as u64, id, what, &time)));
+                    if !matches!(what, What::Commit | What::Abort) || tickets.contains_key(&id) {
+                        let call = |tickets| self.call(&dedup, round as u64, id, what, &time, tickets);
+                        done.push((id, Call { thread, ..call(&mut tickets) }));
+                    }
                     // Narrows the row again, once all of the round before have passed.
                     if !overflow && self.ids > 1 {
                         dedup.maintain_at(Tick(self.base(round as u64)), 1);
@@ -756,7 +906,15 @@ impl Histories {
         (1 << 20) + round * 10 * (self.window + self.lateness)
     }
 
-    fn call(&self, dedup: &Dedup, round: u64, id: u64, what: What, time: &AtomicU64) -> Call {
+    fn call(
+        &self,
+        dedup: &Dedup,
+        round: u64,
+        id: u64,
+        what: What,
+        time: &AtomicU64,
+        tickets: &mut HashMap<u64, Ticket>,
+    ) -> Call {
         let base = self.base(round);
         let hash = KeyHash { hi: 0, lo: (round * self.ids).wrapping_add(id) << 3 };
         let began = time.fetch_add(1, SeqCst);
@@ -769,12 +927,28 @@ impl Histories {
                 (What::Contains(base + at), Answer::Is(dedup.contains_at(hash, Tick(base + at))))
             }
             What::Forget(at) => (What::Forget(base + at), Answer::Is(dedup.forget_at(hash, Tick(base + at)))),
+            What::Claim(at, lease) => {
+                let answer = match dedup.claim_at(hash, Tick(base + at), Window::last_n(lease)) {
+                    Ok(Claim::Claimed(ticket)) => {
+                        tickets.insert(id, ticket);
+                        Answer::Claimed
+                    }
+                    Ok(Claim::Duplicate { first_seen }) => {
+                        Answer::Observed(Verdict::Duplicate { first_seen })
+                    }
+                    Ok(Claim::InProgress { until }) => Answer::InProgress(until),
+                    other => panic!("{other:?}"),
+                };
+                (What::Claim(base + at, lease), answer)
+            }
+            What::Commit => (what, Answer::Is(dedup.commit(tickets[&id]))),
+            What::Abort => (what, Answer::Is(dedup.abort(tickets[&id]))),
             What::Reset => {
                 dedup.reset().expect("memory");
                 (What::Reset, Answer::Done)
             }
         };
-        Call { what, answer, began, ended: time.fetch_add(1, SeqCst) }
+        Call { thread: 0, what, answer, began, ended: time.fetch_add(1, SeqCst) }
     }
 }
 
@@ -786,6 +960,33 @@ fn mostly_observe(random: &mut Random) -> What {
         2 => What::Contains(at),
         _ => What::Observe(at),
     }
+}
+
+fn mostly_claim(random: &mut Random) -> What {
+    let at = random.below(30);
+    match random.below(12) {
+        0..4 => What::Claim(at, 1 + random.below(10)),
+        4..7 => What::Commit,
+        7..9 => What::Abort,
+        9 => What::Forget(at),
+        _ => What::Observe(at),
+    }
+}
+
+/// Claims by several: who has a ticket, whose it was before, and when it ran out.
+#[test]
+fn histories_of_claims() {
+    let histories = Histories {
+        window: 10,
+        lateness: 40,
+        refresh: Refresh::Never,
+        ids: 20,
+        what: mostly_claim,
+        resets: false,
+        apart: false,
+    };
+    histories.check(2000);
+    Histories { refresh: Refresh::OnDuplicate, ..histories }.check(1000);
 }
 
 /// No call is later than the lateness: each is judged by its own time.

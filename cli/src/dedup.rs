@@ -60,7 +60,7 @@ fn build(args: &DedupArgs) -> Result<(Dedup, Window), Failure> {
 
 /// The builder's error in the words of the command line.
 fn refused(args: &DedupArgs, error: &ConfigError) -> Failure {
-    const LONGEST: &str = "3335d (9 years)"; // Window::MAX_TICKS
+    const LONGEST: &str = "1667d (4.5 years)"; // Window::MAX_TICKS
     let (option, limit) = match (error.field, &args.window, args.window_count) {
         ("window", Some(span), _) => (format!("--window {span}"), format!("1ns to {LONGEST}")),
         ("lateness", ..) => {

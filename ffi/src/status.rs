@@ -37,6 +37,8 @@ pub const WINDLASS_E_FULL: i32 = -7;
 pub const WINDLASS_E_JUMP: i32 = -8;
 /// The offsets of a packed batch go back, or beyond the bytes.
 pub const WINDLASS_E_OFFSETS: i32 = -9;
+/// The lease of a claim is 0, or longer than the window. Nothing was claimed or changed.
+pub const WINDLASS_E_LEASE: i32 = -10;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -59,6 +61,7 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_FULL => c"no room for a new id: the capacity is reached",
         WINDLASS_E_JUMP => c"the time lies too far ahead of the newest one seen",
         WINDLASS_E_OFFSETS => c"the offsets of a packed batch go back, or beyond the bytes",
+        WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -141,6 +144,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
     match why {
         Refused::Full => WINDLASS_E_FULL,
         Refused::Jump => WINDLASS_E_JUMP,
+        Refused::Lease => WINDLASS_E_LEASE,
         // What the core adds to them gets a code here.
         _ => WINDLASS_E_ARG,
     }
@@ -150,7 +154,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 9] = [
+    const ALL: [windlass_status; 10] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -160,6 +164,7 @@ mod tests {
         WINDLASS_E_FULL,
         WINDLASS_E_JUMP,
         WINDLASS_E_OFFSETS,
+        WINDLASS_E_LEASE,
     ];
 
     fn fresh() -> windlass_error {

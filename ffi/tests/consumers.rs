@@ -38,6 +38,11 @@ fn threads() {
     both("threads.c", |program| drop(run(&mut checked(program))));
 }
 
+#[test]
+fn claims() {
+    both("claims.c", |program| drop(run(&mut checked(program))));
+}
+
 /// Not under valgrind, which needs address space of its own.
 #[test]
 fn no_memory() {

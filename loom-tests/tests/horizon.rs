@@ -25,9 +25,9 @@ fn touching() -> Rule {
     Rule::new(WINDOW, LATENESS, Refresh::OnDuplicate)
 }
 
-/// The state of an id admitted at `stamp`.
-const fn at(stamp: u64) -> u64 {
-    stamp * 2
+/// The state of an id admitted at `tick`.
+const fn at(tick: u64) -> u64 {
+    Rule::admitted(tick)
 }
 
 /// 9 was admitted at 10. One call read its clock at 11 and stalls; others go on to 20, where 9 is gone and its cell is

@@ -1,10 +1,11 @@
 //! Building a [`Dedup`]: values checked once, so that nothing can fail later.
 
-use super::{Counts, Dedup, Origin, Rule};
+use super::{Counts, Dedup, Origin, Rule, state::BLOCK};
 use crate::{
     error::ConfigError,
     hash::Seed,
     mem::physical_memory,
+    sync::AtomicU64,
     table::{Geometry, KeyTable},
     time::{Clock, Window},
 };
@@ -86,7 +87,8 @@ impl DedupBuilder {
     }
 
     /// Refuses ticks further ahead of the newest one seen than this: a single wild one would age the whole table. In the
-    /// window's unit, to within a 1024th of the window; default: no bound but the range of stamps (2^59 ticks from the first).
+    /// window's unit, to within a 1024th of the window; default: no bound but the range of stamps (2^58 ns or 2^48 events from the
+    /// first).
     pub fn max_jump(mut self, max_jump: impl Into<Window>) -> Self {
         self.max_jump = Some(max_jump.into());
         self
@@ -149,7 +151,20 @@ impl DedupBuilder {
         }
         // A 1024th of the window, rounded down to a power of two.
         let granule = 1 << (window / 1024).max(1).ilog2();
-        let rule = Rule { window, reach: window + lateness, max_jump, refresh: self.refresh, granule };
+        // Claims are made at multiples of a block of stamps. A block of nanoseconds is next to nothing, one of events is not: there
+        // it is a single event, but for huge windows, of which thousands must fit into the range of stamps.
+        let fits = (Window::MAX_TICKS / BLOCK / (window + lateness)).clamp(1, BLOCK);
+        let shift = if by_events { fits.ilog2() } else { 0 };
+        let tick = 1 << shift;
+        let rule = Rule {
+            window: window * tick,
+            reach: (window + lateness) * tick,
+            max_jump: max_jump.saturating_mul(tick),
+            refresh: self.refresh,
+            granule: granule * tick,
+            ordinary: (lateness + granule) * tick,
+            tick,
+        };
         let geometry = Geometry::for_keys(self.capacity)?;
         let max_memory = self.max_memory.map(|most| most.min(physical_memory().unwrap_or(u64::MAX) / 4 * 3));
         if let Some(most) = max_memory
@@ -163,7 +178,9 @@ impl DedupBuilder {
             table: KeyTable::new(geometry, rule.span(), evict_within, max_memory)?,
             rule,
             // The first event's horizon is above 0, and so is every state.
-            origin: Origin::new(window + lateness + granule),
+            origin: Origin::new(rule.reach + rule.granule, shift),
+            window: self.window,
+            resets: AtomicU64::new(0),
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: self.clock.unwrap_or_else(|| if by_events { Clock::events() } else { Clock::monotonic() }),
             counts: Counts::default(),

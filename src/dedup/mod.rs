@@ -1,20 +1,23 @@
 //! Exact windowed deduplication: was this id admitted in the last T?
 
 mod builder;
+mod claim;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod origin;
 mod rule;
+mod state;
 
 use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
-    sync::{Counter, Wide, epoch, with_wide},
-    table::{Decision, KeyTable, Pinned},
+    sync::{AtomicU64, Counter, Ordering::Relaxed, Wide, epoch, with_wide},
+    table::{Decision, Full, KeyTable, Pinned},
     time::{Clock, Tick, Window},
 };
 pub use builder::{DedupBuilder, OnFull, Refresh};
+pub use claim::{Claim, Ticket};
 use origin::Origin;
 use rule::Rule;
 use std::fmt;
@@ -37,6 +40,8 @@ use std::fmt;
 /// assert_eq!(dedup.observe_at("order-4711", at(60)), Ok(Verdict::Fresh));
 /// # Ok::<(), windlass::ConfigError>(())
 /// ```
+///
+/// Where the handling of an event may fail, [`Dedup::claim`] its id first, and [`Dedup::commit`] it when all is done.
 ///
 /// # Time
 /// Ticks may come from several clocks and out of order. The structure keeps a horizon behind the newest tick it has seen,
@@ -64,6 +69,8 @@ pub struct Dedup {
     table: KeyTable,
     rule: Rule,
     origin: Origin,
+    window: Window,
+    resets: AtomicU64,
     seed: Seed,
     clock: Clock,
     counts: Counts,
@@ -97,7 +104,7 @@ impl Verdict {
     }
 }
 
-/// Why an observation got no verdict. Nothing was changed.
+/// Why an observation got no verdict, or a claim no answer. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Refused {
@@ -105,6 +112,8 @@ pub enum Refused {
     Full,
     /// The tick lies further ahead of the newest one seen than [`DedupBuilder::max_jump`] allows.
     Jump,
+    /// The lease of a claim is not 1 tick to the window, in the window's unit.
+    Lease,
 }
 
 impl fmt::Display for Refused {
@@ -112,6 +121,7 @@ impl fmt::Display for Refused {
         f.write_str(match self {
             Refused::Full => "no room for a new id: the capacity is reached",
             Refused::Jump => "the time lies too far ahead of the newest one seen",
+            Refused::Lease => "the lease is not 1 tick to the window, in the window's unit",
         })
     }
 }
@@ -251,7 +261,7 @@ impl Dedup {
     pub fn contains_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        self.change(hash, self.rule.contains(now))
+        self.change(hash, self.rule.contains(now)).unwrap_or(false)
     }
 
     /// Whether an observation of the id now would find a duplicate.
@@ -260,11 +270,11 @@ impl Dedup {
         self.contains_at(key, self.clock.now())
     }
 
-    /// Forgets the id, so that the next observation finds it fresh. Whether it was there at `now`.
+    /// Forgets the id, so that the next observation finds it fresh; one that is claimed is aborted. Whether it was there at `now`.
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        self.change(hash, self.rule.forget(now))
+        self.change(hash, self.rule.forget(now)).unwrap_or(false)
     }
 
     /// How many ids an observation at `now` would find to be duplicates. Looks at the whole table; a count taken while
@@ -275,12 +285,17 @@ impl Dedup {
         self.table.count(None, |state| state > gone && self.rule.is_live(state, now, gone))
     }
 
-    /// Forgets all ids. Calls under way end in the old table or in the new one.
+    /// Forgets all ids. Calls under way end in the old table or in the new one; what is claimed meanwhile may be lost before its
+    /// lease runs out.
     ///
     /// # Errors
     /// If the memory for a second table is not to be had; then nothing has changed.
     pub fn reset(&self) -> Result<(), ConfigError> {
-        self.table.reset()
+        // First. See `settle`.
+        self.resets.fetch_add(1, Relaxed);
+        self.table.reset().inspect_err(|_| {
+            self.resets.fetch_sub(1, Relaxed);
+        })
     }
 
     /// Upkeep, most of which calls do by themselves while events come: moves the horizon to `now`, looks after `budget` groups of
@@ -305,7 +320,7 @@ impl Dedup {
             grown: figures.grown,
             shrunk: figures.shrunk,
             forwarded: figures.forwarded,
-            live: self.table.count(Some(SAMPLE), |state| state > gone && state % 2 == 0),
+            live: self.table.count(Some(SAMPLE), |state| state > gone && self.rule.is_live(state, 0, gone)),
             memory_bytes: self.memory_bytes(),
             evicted: self.table.evicted(),
             refused: self.counts.full.sum(),
@@ -316,6 +331,12 @@ impl Dedup {
             overflown_buckets: figures.overflown_buckets,
             lock_free: crate::sync::is_lock_free(),
         }
+    }
+
+    /// How long an id counts as seen.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.window
     }
 
     /// Bytes that it takes now: of all tables, while one takes the place of another.
@@ -330,9 +351,12 @@ impl Dedup {
         self.seed
     }
 
-    fn change(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<bool> + Copy) -> bool {
+    fn change<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
         with_wide!(self.table.wide(), wide => self.table.pinned(wide, &epoch::pin()).update(hash, decide))
-            .unwrap_or(false)
     }
 
     #[inline(always)]
@@ -349,12 +373,15 @@ impl Dedup {
     /// in memory.
     #[inline(always)]
     fn judge(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> u64 {
-        let Some(now) = self.origin.at(now) else { return self.refuse(JUMP) };
-        let horizon = self.table.horizon();
-        if !self.rule.is_ordinary(now, horizon) && !self.move_horizon(now, horizon) {
-            return self.refuse(JUMP);
-        }
+        let Some(now) = self.arrive(now) else { return self.refuse(JUMP) };
         table.update(hash, self.rule.observe(now)).unwrap_or_else(|_| self.refuse(FULL))
+    }
+
+    /// The stamp of an event, after a look at what it does to time. `None`: it jumps too far.
+    #[inline(always)]
+    fn arrive(&self, now: Tick) -> Option<u64> {
+        let (now, horizon) = (self.origin.at(now)?, self.table.horizon());
+        (self.rule.is_ordinary(now, horizon) || self.move_horizon(now, horizon)).then_some(now)
     }
 
     /// For a call that moves the horizon, about a thousand a window, or comes late. `false`: it jumps too far.

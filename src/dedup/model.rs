@@ -1,16 +1,38 @@
 //! What `loom-tests` sees of the rule of deduplication.
 
-use super::{Refresh, rule};
+use super::{
+    Refresh,
+    rule::{self, Claimed},
+    state::{self, BLOCK},
+};
 use crate::table::model::{Stop, Table};
 
-/// The shipped rule, with stamps for ticks.
+/// The shipped rule, for a window by events.
 #[derive(Clone, Copy)]
 pub struct Rule(rule::Rule);
 
 impl Rule {
     /// Of a window and a lateness in ticks.
     pub fn new(window: u64, lateness: u64, refresh: Refresh) -> Rule {
-        Rule(rule::Rule { window, reach: window + lateness, max_jump: u64::MAX, refresh, granule: 1 })
+        Rule(rule::Rule {
+            window: window * BLOCK,
+            reach: (window + lateness) * BLOCK,
+            max_jump: u64::MAX,
+            refresh,
+            granule: BLOCK,
+            ordinary: (lateness + 1) * BLOCK,
+            tick: BLOCK,
+        })
+    }
+
+    /// The state of an id admitted at `tick`.
+    pub const fn admitted(tick: u64) -> u64 {
+        state::admitted(tick * BLOCK)
+    }
+
+    /// The state of an id claimed at `tick` for so many.
+    pub fn claimed(tick: u64, lease: u64) -> u64 {
+        state::claimed(tick * BLOCK, state::code(lease * BLOCK))
     }
 
     /// What may be evicted.
@@ -19,17 +41,56 @@ impl Rule {
     }
 }
 
+/// `Ticket`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    key: u64,
+    claim: u64,
+}
+
+impl Ticket {
+    /// Of the claim of `key` that has this state.
+    pub fn new(key: u64, claim: u64) -> Ticket {
+        Ticket { key, claim }
+    }
+}
+
 impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// `Dedup::observe_at`: whether the id is fresh.
     pub fn observe(&self, rule: &Rule, key: u64, now: u64) -> Result<bool, Stop> {
+        self.change(key, rule.0.observe(self.arrive(rule, now))).map(|first| first == 0)
+    }
+
+    /// `Dedup::claim_at`: a ticket, if the claim is the caller's.
+    pub fn claim(&self, rule: &Rule, key: u64, now: u64, lease: u64) -> Result<Option<Ticket>, Stop> {
+        let decide = rule.0.claim(self.arrive(rule, now), state::code(lease * BLOCK));
+        self.change(key, decide).map(|claimed| match claimed {
+            Claimed::Ours(claim) => Some(Ticket { key, claim }),
+            _ => None,
+        })
+    }
+
+    /// `Dedup::commit`.
+    pub fn commit(&self, ticket: Ticket) -> bool {
+        self.change(ticket.key, rule::Rule::commit(ticket.claim)).unwrap_or(false)
+    }
+
+    /// `Dedup::abort`.
+    pub fn abort(&self, ticket: Ticket) -> bool {
+        self.change(ticket.key, rule::Rule::abort(ticket.claim)).unwrap_or(false)
+    }
+
+    /// `Dedup::arrive`.
+    fn arrive(&self, rule: &Rule, now: u64) -> u64 {
+        let now = now * BLOCK;
         if let Ok(Some(target)) = rule.0.horizon_at(now, self.horizon()) {
             self.advance(target);
         }
-        self.change(key, rule.0.observe(now)).map(|first| first == 0)
+        now
     }
 
     /// `Dedup::forget_at`: whether the id was there.
     pub fn forget(&self, rule: &Rule, key: u64, now: u64) -> bool {
-        self.change(key, rule.0.forget(now)).unwrap_or(false)
+        self.change(key, rule.0.forget(now * BLOCK)).unwrap_or(false)
     }
 }

@@ -1,28 +1,38 @@
 //! Ticks to stamps and back.
 
+use super::state::MAX_STAMP;
 use crate::{
     sync::{AtomicU64, Ordering::Relaxed},
     time::Tick,
 };
 
-/// A stamp is a tick counted from shortly before the first one seen. So the 59 bits that an entry has for it are 18 years
-/// of nanoseconds from the first event, wherever the caller's zero is.
+/// A stamp is a tick counted from shortly before the first one seen, times 2^`shift`. So the 58 bits that a state has for it are 9
+/// years of nanoseconds (or 2^48 events) from the first one, wherever the caller's zero is.
 #[derive(Debug)]
 pub(crate) struct Origin {
     /// The first tick seen, or `UNSET`.
     first: AtomicU64,
     /// The stamp of the first tick: leaves room for late events below it.
     base: u64,
+    /// Ticks after the first one that have a stamp.
+    range: u64,
+    /// In stamps: 2^`shift`.
+    tick: u64,
+    shift: u32,
 }
 
 const UNSET: u64 = u64::MAX;
 
-/// Greater stamps are refused, well below what fits (2^59): marks raise a state by a tick.
-const MAX_STAMP: u64 = (1 << 59) - (1 << 32);
-
 impl Origin {
-    pub(crate) fn new(base: u64) -> Origin {
-        Origin { first: AtomicU64::new(UNSET), base }
+    /// `base`: a multiple of 2^`shift`.
+    pub(crate) fn new(base: u64, shift: u32) -> Origin {
+        Origin {
+            first: AtomicU64::new(UNSET),
+            base,
+            range: (MAX_STAMP - base) >> shift,
+            tick: 1 << shift,
+            shift,
+        }
     }
 
     /// The stamp of `now`, 0 if it lies before all stamps; `None` beyond the last one. The first call fixes the origin.
@@ -35,8 +45,8 @@ impl Origin {
             first = self.begin(now);
         }
         match now.0.checked_sub(first) {
-            Some(after) => (after <= MAX_STAMP - self.base).then(|| after + self.base),
-            None => Some(self.base.saturating_sub(first - now.0)),
+            Some(after) => (after <= self.range).then(|| after * self.tick + self.base),
+            None => Some(self.base.saturating_sub((first - now.0).saturating_mul(self.tick))),
         }
     }
 
@@ -50,7 +60,18 @@ impl Origin {
 
     #[inline]
     pub(crate) fn tick(&self, stamp: u64) -> Tick {
-        Tick(self.first.load(Relaxed).wrapping_add(stamp).wrapping_sub(self.base))
+        Tick(self.first.load(Relaxed).wrapping_add_signed(self.after(stamp)))
+    }
+
+    /// The same for stamps that may lie beyond the last tick: that one then.
+    pub(crate) fn tick_or_last(&self, stamp: u64) -> Tick {
+        Tick(self.first.load(Relaxed).saturating_add_signed(self.after(stamp)))
+    }
+
+    /// Ticks after the first one.
+    #[inline(always)]
+    fn after(&self, stamp: u64) -> i64 {
+        stamp.wrapping_sub(self.base).cast_signed() >> self.shift
     }
 
     #[cold]

@@ -15,6 +15,10 @@ pub enum Twin {
     GoneAtFirstSight,
     /// A late call goes by its own clock although the horizon has passed it.
     OwnTime,
+    /// A commit takes any claim for its own.
+    CommitAny,
+    /// An abort does not look at whose claim there is.
+    AbortBlindly,
     /// A forgotten entry can be overwritten at once.
     MarkGoesFirst,
     /// A bucket that has overflowed takes its own gone cell although the row's least stands elsewhere.

@@ -14,8 +14,8 @@
 //! - **Emptying** begins when every call has ended that found one of the old tables on top (an epoch): from then on nothing
 //!   changes in them, sealed or not. Group by group, what lives in the oldest is put into the newest, with the state it has, unless
 //!   the key has come there by itself, stands in a table between, or is gone. When all are done the table is taken out, and
-//!   freed when nobody can see it. One in which nothing can live, as the horizon has passed all that was ever put there, is taken
-//!   out as it is: as a rule expiry is the migration.
+//!   freed when nobody can see it. Calls wait with that until the horizon has passed what was put there: as a rule expiry is
+//!   the migration.
 //!
 //! Who only looks need not mind that a table is taken out meanwhile: what lived in it is in the newest by then, which is looked at
 //! after it. Model, with twins: loom-tests/tests/growth.rs.
@@ -137,6 +137,16 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
     }
 
+    /// The share of calls that move the horizon: an old table in which next to nothing lives is looked through, within about a
+    /// window if it is not huge.
+    pub(super) fn empty_the_dead(&self) {
+        if let Some(oldest) = self.newest().older(self.guard).last()
+            && oldest.is_dead(self.keys.horizon(), self.keys.span)
+        {
+            self.empty((oldest.groups.len() / 512 + 1).min(1024));
+        }
+    }
+
     /// Empties `budget` groups of the oldest table, if there is one and no other thread is at it. Whether there is more that can be
     /// done now.
     pub(super) fn empty(&self, budget: usize) -> bool {
@@ -148,9 +158,6 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             return false;
         }
         let groups = oldest.groups.len();
-        if oldest.is_dead(self.keys.horizon(), self.keys.span) {
-            *emptied = groups;
-        }
         let end = emptied.saturating_add(budget).min(groups);
         while *emptied < end {
             if self.empty_group(oldest, *emptied).is_err() {

@@ -47,7 +47,7 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     wide: AnyWide,
     ground: Ground,
     sizes: Sizes<BUCKETS, CELLS>,
-    /// No state is published further than this above the horizon.
+    /// As a rule no state is further than this above the horizon when it is published.
     span: u64,
     /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
     /// first.
@@ -59,8 +59,8 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
 pub(crate) struct Full;
 
 impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
-    /// `span`: no state is published further than this above the horizon. `evict_within`: see [`Ground`]. `limit`: how many bytes
-    /// there may be in all tables, so that they grow and shrink; `None`: the first one stays.
+    /// `span`: as a rule no state is further than this above the horizon when it is published. `evict_within`: see [`Ground`].
+    /// `limit`: how many bytes there may be in all tables, so that they grow and shrink; `None`: the first one stays.
     pub(crate) fn new(
         geometry: Geometry,
         span: u64,
@@ -170,9 +170,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             if pinned.newest.sweep_a_share(wide, self.horizon()) {
                 pinned.adjust(pinned.newest);
             }
-            if !pinned.alone {
-                pinned.empty(1);
-            }
+            pinned.empty_the_dead();
         });
     }
 

@@ -229,12 +229,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
     /// Empties the oldest table and takes it out: only after every call has ended that began before the newest came on top.
     /// Whether there is another one.
     pub fn empty(&self) -> bool {
-        self.empty_of(usize::MAX)
-    }
-
-    /// .. no more than so many groups. One in which nothing can live is taken out with none.
-    pub fn empty_of(&self, groups: usize) -> bool {
-        self.0.pinned(Portable, &epoch::pin()).empty(groups)
+        self.0.pinned(Portable, &epoch::pin()).empty(usize::MAX)
     }
 
     /// How many tables there are.

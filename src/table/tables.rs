@@ -8,7 +8,7 @@ use super::{
 use crate::{
     mem::{Slab, Zeroable},
     sync::{
-        AtomicU8, Budget, Flagpole,
+        AtomicU8, AtomicU64, Budget, Flagpole,
         Ordering::Relaxed,
         Wide,
         epoch::{self, Guard, Link, Stacked},
@@ -32,8 +32,8 @@ pub(super) struct Table<const BUCKETS: usize, const CELLS: usize> {
     pub(super) emptied: Mutex<usize>,
     /// Tells when every call has ended that found this table on top; set after another has come on top of it.
     ended: OnceLock<Flagpole>,
-    /// Where the horizon must stand so that nothing in it lives, known when they have ended.
-    dead_at: OnceLock<u64>,
+    /// Where the horizon must stand so that next to nothing in it lives. Known when another has come on top.
+    dead_at: AtomicU64,
 }
 
 impl<const BUCKETS: usize, const CELLS: usize> Stacked for Table<BUCKETS, CELLS> {
@@ -55,7 +55,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
             sweep: Sweep::default(),
             emptied: Mutex::default(),
             ended: OnceLock::new(),
-            dead_at: OnceLock::new(),
+            dead_at: AtomicU64::new(0),
         })
     }
 
@@ -105,9 +105,12 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         self.ended.get().is_some_and(Flagpole::is_raised)
     }
 
-    /// Of a table that is frozen: whether nothing in it can live. No state is published further than `span` above the horizon.
+    /// Of a table that is not on top: whether next to nothing in it lives. As a rule no state is further than `span` above the
+    /// horizon when it is published.
     pub(super) fn is_dead(&self, horizon: u64, span: u64) -> bool {
-        horizon >= *self.dead_at.get_or_init(|| horizon.saturating_add(span))
+        let now = horizon.saturating_add(span);
+        // Relaxed: it does not matter whose is taken.
+        self.dead_at.compare_exchange(0, now, Relaxed, Relaxed).is_err_and(|dead_at| horizon >= dead_at)
     }
 
     /// Goes on with the sweep by `budget` groups.

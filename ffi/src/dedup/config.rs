@@ -38,11 +38,11 @@ pub struct windlass_dedup_config {
     pub struct_size: u32,
     /// None are known yet: 0.
     pub flags: u32,
-    /// How long an id counts as seen, in ticks: 1 to 2^58. At exactly that age it is fresh again.
+    /// How long an id counts as seen, in ticks: 1 to 2^57. At exactly that age it is fresh again.
     /// Has no default.
     pub window: u64,
     /// How late events may come, or callers' clocks differ, in ticks, and still be judged by their
-    /// own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^58
+    /// own time. Ids are kept that much longer. Default: 0. Window and lateness together are 2^57
     /// at most.
     pub lateness: u64,
     /// Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
@@ -54,8 +54,9 @@ pub struct windlass_dedup_config {
     /// The seed of the hash. Default: a random one, drawn by the init function. Set it where
     /// several processes must agree; with a seed that others know they can make ids that collide.
     pub seed: u64,
-    /// What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It only matters to
-    /// messages.
+    /// What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages,
+    /// to how exact claims are, and to how long it can be used: 2^58 ns or 2^48 events from the first
+    /// time on. For ticks of another size take WINDLASS_UNIT_EVENTS.
     pub unit: u32,
     /// What a window counts from: WINDLASS_REFRESH_NEVER (the default) or
     /// WINDLASS_REFRESH_ON_DUPLICATE.

@@ -7,6 +7,8 @@ pub mod observe;
 
 pub mod batch;
 
+pub mod claim;
+
 pub mod stats;
 
 pub mod upkeep;
@@ -26,6 +28,9 @@ use config::windlass_dedup_config;
 pub const WINDLASS_FRESH: i32 = 0;
 /// The id was admitted within the window before: the event is a duplicate.
 pub const WINDLASS_DUPLICATE: i32 = 1;
+/// The id is claimed by another, who has not committed it yet. Only claims are told this; to
+/// observations such an id is a duplicate.
+pub const WINDLASS_IN_PROGRESS: i32 = 2;
 
 /// Admits each id once per window, exactly, for any number of threads: of all calls that bring one
 /// id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by

@@ -96,7 +96,7 @@ pub unsafe extern "C" fn windlass_dedup_contains_u64(dedup: *const windlass_dedu
     guard(|| Ok::<_, i32>(unsafe { core(dedup) }?.contains_at(id, Tick(now)).into()))
 }
 
-/// Forgets an id, so that the next observation finds it fresh.
+/// Forgets an id, so that the next observation finds it fresh; a claim of it is aborted.
 ///
 /// Returns 1 (it was there at the time now), 0 (it was not), or an error as
 /// windlass_dedup_contains.
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn windlass_dedup_forget_u64(dedup: *mut windlass_dedup, i
 /// # Safety
 /// As `core` and `slice`.
 #[inline(always)]
-unsafe fn with_bytes<'a>(
+pub(super) unsafe fn with_bytes<'a>(
     dedup: *const windlass_dedup,
     id: *const u8,
     len: usize,

@@ -6,13 +6,13 @@ use std::ptr::{null, null_mut};
 
 use windlass::{Refused, Seed, Tick, Verdict};
 
-use super::{batch::*, config::*, observe::*, stats::*, upkeep::*, *};
+use super::{batch::*, claim::*, config::*, observe::*, stats::*, upkeep::*, *};
 use crate::{
     hash::windlass_hash,
     sized::Plain,
     status::{
-        WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_OFFSETS, WINDLASS_E_RANGE,
-        WINDLASS_E_STRUCT_SIZE,
+        WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_OFFSETS,
+        WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE,
     },
 };
 
@@ -123,6 +123,51 @@ fn the_three_kinds_of_ids() {
         assert_eq!(windlass_dedup_forget_hash(dedup.0, hash, 5), 1);
         assert_eq!(windlass_dedup_forget_u64(dedup.0, 1, 5), 1);
         assert_eq!(windlass_dedup_forget_u64(dedup.0, 1, 5), 0);
+    }
+}
+
+#[test]
+fn claims() {
+    let dedup = made(|config| config.unit = WINDLASS_UNIT_EVENTS);
+    let (d, nowhere) = (dedup.0, null_mut());
+    let hash = windlass_hash::from(Seed(7).hash("a"));
+    let (mut ours, mut theirs) = (windlass_ticket { words: [0; 4] }, windlass_ticket { words: [9; 4] });
+    let mut when = 77;
+    // SAFETY: a handle, bytes of that length, and places to write to, in all of these.
+    unsafe {
+        let claim = |now, ticket: &mut windlass_ticket, when| {
+            windlass_dedup_claim(d, b"a".as_ptr(), 1, now, 10, ticket, when)
+        };
+        assert_eq!(
+            (windlass_dedup_commit(d, &raw const ours), windlass_dedup_abort(d, &raw const ours)),
+            (0, 0)
+        );
+        assert_eq!((claim(5, &mut ours, &mut when), when), (WINDLASS_FRESH, 77));
+        assert_eq!((claim(14, &mut theirs, &mut when), when), (WINDLASS_IN_PROGRESS, 15));
+        assert_eq!(windlass_dedup_claim_hash(d, hash, 14, 10, &mut theirs, nowhere), WINDLASS_IN_PROGRESS);
+        assert_eq!((dedup.observe(b"a", 14), theirs.words), (WINDLASS_DUPLICATE, [9; 4]));
+        assert_eq!(
+            (windlass_dedup_commit(d, &raw const ours), windlass_dedup_commit(d, &raw const ours)),
+            (1, 1)
+        );
+        assert_eq!(windlass_dedup_abort(d, &raw const ours), 0);
+        assert_eq!((claim(104, &mut theirs, &mut when), when), (WINDLASS_DUPLICATE, 5));
+        // The window runs from the claim; what is given up or runs out is free again.
+        assert_eq!(claim(105, &mut ours, nowhere), WINDLASS_FRESH);
+        assert_eq!(windlass_dedup_abort(d, &raw const ours), 1);
+        assert_eq!(windlass_dedup_claim_hash(d, hash, 106, 10, &mut ours, nowhere), WINDLASS_FRESH);
+        assert_eq!(claim(116, &mut theirs, nowhere), WINDLASS_FRESH);
+        assert_eq!(
+            (windlass_dedup_commit(d, &raw const ours), windlass_dedup_commit(d, &raw const theirs)),
+            (0, 1)
+        );
+
+        assert_eq!(windlass_dedup_claim_u64(d, 1, 116, 100, &mut ours, nowhere), WINDLASS_FRESH);
+        assert_eq!(windlass_dedup_forget_u64(d, 1, 116), 1);
+        assert_eq!(
+            (windlass_dedup_commit(d, &raw const ours), windlass_dedup_contains_u64(d, 1, 116)),
+            (0, 0)
+        );
     }
 }
 
@@ -255,6 +300,7 @@ fn bad_single_calls_change_nothing() {
     let dedup = made(|_| {});
     let (d, none, id) = (dedup.0, null_mut(), b"a".as_ptr());
     let hash = windlass_hash { lo: 1, hi: 1 };
+    let mut ticket = windlass_ticket { words: [9; 4] };
     // SAFETY: refused, all of them.
     unsafe {
         for status in [
@@ -270,6 +316,17 @@ fn bad_single_calls_change_nothing() {
             windlass_dedup_forget(d, null(), 1, 0),
             windlass_dedup_forget_hash(none, hash, 0),
             windlass_dedup_forget_u64(none, 1, 0),
+            windlass_dedup_claim(none, id, 1, 0, 1, &mut ticket, null_mut()),
+            windlass_dedup_claim(d, null(), 1, 0, 1, &mut ticket, null_mut()),
+            windlass_dedup_claim(d, id, 1, 0, 1, null_mut(), null_mut()),
+            windlass_dedup_claim_hash(none, hash, 0, 1, &mut ticket, null_mut()),
+            windlass_dedup_claim_hash(d, hash, 0, 1, null_mut(), null_mut()),
+            windlass_dedup_claim_u64(none, 1, 0, 1, &mut ticket, null_mut()),
+            windlass_dedup_claim_u64(d, 1, 0, 1, null_mut(), null_mut()),
+            windlass_dedup_commit(none, &raw const ticket),
+            windlass_dedup_commit(d, null()),
+            windlass_dedup_abort(none, &raw const ticket),
+            windlass_dedup_abort(d, null()),
             windlass_dedup_reset(none),
             windlass_dedup_maintain(none, 0, 1),
             windlass_dedup_seed(none, &mut 0),
@@ -281,8 +338,15 @@ fn bad_single_calls_change_nothing() {
         }
         assert_eq!(windlass_dedup_memory_bytes(none), WINDLASS_E_NULL.into());
         assert_eq!(windlass_dedup_observe(d, id, usize::MAX, 0), WINDLASS_E_RANGE);
+        for lease in [0, 101, u64::MAX] {
+            let mut when = 9;
+            let claim = windlass_dedup_claim(d, id, 1, 0, lease, &mut ticket, &mut when);
+            assert_eq!((claim, when), (WINDLASS_E_LEASE, 9));
+        }
+        assert_eq!(windlass_dedup_claim(d, id, usize::MAX, 0, 1, &mut ticket, null_mut()), WINDLASS_E_RANGE);
         windlass_dedup_free(none);
     }
+    assert_eq!(ticket.words, [9; 4]);
     assert!(dedup.is_untouched());
 }
 
@@ -322,10 +386,10 @@ fn bad_settings_are_named() {
         assert!(text.starts_with(detail), "{text}");
     };
     let arg = WINDLASS_E_ARG;
-    says(|c| c.window = 0, arg, "window: 0 ns is out of range: 1 to 288230376151711744 ns");
+    says(|c| c.window = 0, arg, "window: 0 ns is out of range: 1 to 144115188075855872 ns");
     says(|c| (c.window, c.unit) = (0, 1), arg, "window: 0 events is out of range");
     says(|c| c.window = u64::MAX, arg, "window: 18446744073709551615 ns");
-    says(|c| c.lateness = 1 << 58, arg, "lateness: ");
+    says(|c| c.lateness = 1 << 57, arg, "lateness: ");
     says(|c| c.max_jump = 0, arg, "max_jump: 0 ns");
     says(|c| c.capacity = 0, arg, "capacity: 0 is out of range: 1 to ");
     says(|c| c.capacity = u64::MAX, arg, "capacity: 18446744073709551615 is out of range");

@@ -117,7 +117,8 @@ static void single_calls(void) {
     windlass_dedup *dedup = made();
     const uint8_t id[] = {'a', 'b'};
     windlass_hash hash = {1, 2};
-    uint64_t seed = 3;
+    windlass_ticket ticket = {{4, 5, 6, 7}};
+    uint64_t seed = 3, when = 8;
 
     CHECK(windlass_dedup_observe(NULL, id, 2, 0) == WINDLASS_E_NULL);
     CHECK(windlass_dedup_observe(dedup, NULL, 2, 0) == WINDLASS_E_NULL);
@@ -132,6 +133,21 @@ static void single_calls(void) {
     CHECK(windlass_dedup_forget(dedup, NULL, 2, 0) == WINDLASS_E_NULL);
     CHECK(windlass_dedup_forget_hash(NULL, hash, 0) == WINDLASS_E_NULL);
     CHECK(windlass_dedup_forget_u64(NULL, 1, 0) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_claim(NULL, id, 2, 0, 1, &ticket, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_claim(dedup, NULL, 2, 0, 1, &ticket, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_claim(dedup, id, 2, 0, 1, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_claim(dedup, id, SIZE_MAX, 0, 1, &ticket, NULL) == WINDLASS_E_RANGE);
+    CHECK(windlass_dedup_claim(dedup, id, 2, 0, 0, &ticket, &when) == WINDLASS_E_LEASE);
+    CHECK(windlass_dedup_claim(dedup, id, 2, 0, 1001, &ticket, &when) == WINDLASS_E_LEASE);
+    CHECK(windlass_dedup_claim_hash(NULL, hash, 0, 1, &ticket, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_claim_u64(NULL, 1, 0, 1, &ticket, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_commit(NULL, &ticket) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_commit(dedup, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_abort(NULL, &ticket) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_abort(dedup, NULL) == WINDLASS_E_NULL);
+    CHECK(ticket.words[0] == 4 && ticket.words[3] == 7 && when == 8);
+    /* One that was never given. */
+    CHECK(windlass_dedup_commit(dedup, &ticket) == 0 && windlass_dedup_abort(dedup, &ticket) == 0);
     CHECK(windlass_dedup_reset(NULL) == WINDLASS_E_NULL);
     CHECK(windlass_dedup_maintain(NULL, 0, 1) == WINDLASS_E_NULL);
     CHECK(windlass_dedup_memory_bytes(NULL) == WINDLASS_E_NULL);
