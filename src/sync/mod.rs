@@ -27,7 +27,7 @@ mod wide;
 #[path = "wide_model.rs"]
 mod wide;
 
-pub(crate) use counter::Counter;
+pub(crate) use counter::{Counter, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 #[cfg(windlass_loom)]

@@ -1,6 +1,9 @@
 //! What `loom-tests` sees of the table: the shipped protocol in small geometries.
 
-pub use super::group::Stop;
+pub use super::{
+    arena::model::{Arena, NotPut},
+    group::Stop,
+};
 use super::{
     entry::{Entry, Flag, High},
     group::{Decision, Ground, Group, OVERFLOWN},
