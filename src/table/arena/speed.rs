@@ -7,7 +7,10 @@
 #![allow(clippy::expect_used)] // a measurement
 
 use super::{Arena, Reference};
-use crate::{mem::Budget, sync::epoch};
+use crate::{
+    mem::Budget,
+    sync::{AtomicU64, Ordering::Relaxed, epoch},
+};
 use std::{fmt, hint::black_box, sync::Barrier, thread, time::Instant};
 
 /// Slices of 2^17 states, as many as ten for a window.
@@ -61,6 +64,19 @@ impl fmt::Display for Times {
         let at = |part: usize| self.0[(self.0.len() - 1) * part / 100];
         write!(f, "{:.1} (a tenth of the runs), {:.1} (half)", at(10), at(50))
     }
+}
+
+/// A word raised by a CAS: what each put does at least.
+fn bare_cas() -> Times {
+    const EVENTS: u64 = 1 << 14;
+    let word = AtomicU64::new(0);
+    let raise = |_| {
+        for _ in 0..EVENTS {
+            let old = word.load(Relaxed);
+            assert_eq!(word.compare_exchange(old, old + 3, Relaxed, Relaxed), Ok(old));
+        }
+    };
+    Times::of(400, EVENTS, || (), raise)
 }
 
 /// The puts of each of so many threads, as seen by the first.
@@ -123,7 +139,7 @@ fn lookups(records: u64, ahead: usize) -> Times {
 #[test]
 #[ignore = "a measurement"]
 fn records_of_16_bytes() {
-    println!("ns per put, with pins and chunks");
+    println!("ns per put, with pins and chunks (a bare CAS: {})", bare_cas());
     for threads in [1, 2] {
         println!("  {threads} threads: {}", puts(threads));
     }
