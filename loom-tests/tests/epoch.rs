@@ -1,4 +1,5 @@
-//! The pointer to a table, with the real crossbeam-epoch on loom's atomics. Code: `src/sync/epoch.rs`.
+//! The pointer to a table and the segments of an arena, with the real crossbeam-epoch on loom's atomics. Code: `src/sync/epoch.rs`,
+//! `src/table/arena/`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
@@ -13,7 +14,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Root, Twin, with};
+use windlass::model::{Arena, Root, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -59,4 +60,50 @@ fn a_replaced_target_outlives_its_readers() {
 #[should_panic(expected = "used after it was dropped")]
 fn twin_dropped_at_once() {
     with(Twin::DropAtOnce, a_reader_and_a_replacement);
+}
+
+/// A late reader while the segment that it has found is let go. (Whether its memory goes meanwhile is seen by the budget: it must not be
+/// touched to tell.)
+fn a_late_reader_and_a_segment() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded(10, move || {
+        let arena = Arc::new(Arena::new(1, 1 << 20));
+        arena.put(1, b"bytes").unwrap();
+        let (a2, seen) = (arena.clone(), seen.clone());
+        let reader = thread::spawn(move || seen.fetch_or(a2.vanishes(1, thread::yield_now), Relaxed));
+        arena.retire(1);
+        for _ in 0..3 {
+            arena.collect();
+        }
+        reader.join().unwrap();
+    });
+    assert!(!violated.load(Relaxed), "freed under its reader");
+}
+
+#[test]
+fn a_segment_outlives_its_readers() {
+    a_late_reader_and_a_segment();
+}
+
+#[test]
+#[should_panic(expected = "freed under its reader")]
+fn twin_a_segment_dropped_at_once() {
+    with(Twin::DropAtOnce, a_late_reader_and_a_segment);
+}
+
+/// The same, and the reader reads.
+#[test]
+fn a_late_reader_finds_its_bytes_or_none() {
+    bounded(10, || {
+        let arena = Arc::new(Arena::new(1, 1 << 20));
+        let at = arena.put(1, b"bytes").unwrap();
+        let a2 = arena.clone();
+        let reader = thread::spawn(move || a2.holds(1, at, b"bytes"));
+        arena.retire(1);
+        for _ in 0..3 {
+            arena.collect();
+        }
+        assert_ne!(reader.join().unwrap(), Some(false));
+    });
 }

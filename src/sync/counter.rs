@@ -39,8 +39,8 @@ impl Switch {
     }
 }
 
-/// Threads take shards in turn, each for its life.
-fn shard() -> usize {
+/// Which of 8 shards is this thread's. Threads take them in turn, each for its life.
+pub(crate) fn shard() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
         static MINE: Cell<usize> = const { Cell::new(usize::MAX) };

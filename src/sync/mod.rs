@@ -29,7 +29,7 @@ mod wide;
 mod wide;
 
 pub(crate) use budget::{Budget, Share};
-pub(crate) use counter::{Counter, Switch};
+pub(crate) use counter::{Counter, Switch, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 #[cfg(windlass_loom)]

@@ -51,6 +51,14 @@ pub enum Twin {
     OpenSealed,
     /// A replaced table is destroyed at once.
     DropAtOnce,
+    /// A reference is followed into whatever segment is in its slot.
+    IgnoreSlice,
+    /// A slice that is let go leaves no number behind.
+    ForgetSlice,
+    /// A range is taken by a load and a store.
+    CursorByStore,
+    /// No room is said while another thread opens a chunk.
+    RefuseAtOnce,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

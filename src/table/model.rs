@@ -1,10 +1,13 @@
 //! What `loom-tests` sees of the table: the shipped protocol in small geometries.
 
-pub use super::group::Stop;
 use super::{
     Full, Geometry, KeyTable,
     entry::{Entry, Flag, High},
     group::{Around, Decision, Ground, Group, OVERFLOWN},
+};
+pub use super::{
+    arena::model::{Arena, NotPut},
+    group::Stop,
 };
 use crate::{
     hash::KeyHash,

@@ -1,0 +1,237 @@
+//! The bytes of keys and values: put into segments one after another, given back segment by segment. Nothing is allocated
+//! or freed for a single one.
+//!
+//! **Shape.** States are divided into *slices* of `2^shift`; each slice has a *segment*, in a ring of slots (slot = slice modulo the
+//! ring's length). A segment has 8 *shards*, so that threads do not meet; a shard is a linear space of 8-byte words, in *chunks* that are
+//! allocated as the space is taken: four of 4 KiB, four of 8 KiB, and so on. A *record* is one word (length, label) and the bytes,
+//! in whole words. A [`Reference`] is 32 bits, shard and address; which slice it belongs to is told by the state that stands beside it.
+//!
+//! **Going.** A segment is let go as a whole, through the epoch, when the horizon has passed its slice's last state, or when a later
+//! slice needs its slot. **One rule carries it: the slice number in a slot only rises.** A lookup compares it, so a reference
+//! whose segment has gone is recognised and never followed. What is let go leaves its number behind: else a call that is late could bring the
+//! slice back, and old references would point to new bytes. (Twins `IgnoreSlice`, `ForgetSlice`.)
+//!
+//! **Guarantees.** Any reference may be asked for, with any slice: the answer is then "gone", or that these are not the bytes. A
+//! reference that [`Arena::put`] gave, and that came by a release and an acquire (a cell of the table), is found until its segment goes.
+//! Calls that hold a [`Guard`] may go on reading a segment that has gone meanwhile. Lock-free but for the system's allocator: a range
+//! is taken by one CAS on the shard's cursor, which fails only because another thread's succeeded (twin `CursorByStore`).
+//!
+//! **Memory**: a 16-byte key takes 24 bytes; in general 8, and the length rounded up to 8. On top of that comes
+//!
+//! - what the last chunk of a shard has left: at most 4 KiB, or a third of the shard; from 256 KiB on little more than a fifth
+//!   (a record for which that is too short asks for a chunk of up to twice its size);
+//! - what a chunk has left when the next record does not fit: less than that record. Short keys lose next to nothing;
+//! - uncharged, 9 KiB for each segment.
+//!
+//! Chunks are charged to the budget when they are allocated and given back when they are freed: when the epoch has moved on, which is
+//! some calls after [`Arena::retire`]. So a budget needs room for a slice or two more than are alive. From 2 MiB on (a shard that has taken 8 MiB)
+//! chunks ask for huge pages; smaller ones are what the allocator gives.
+//!
+//! **Limits**: [`Arena::MAX_LEN`] bytes in a record; 2.5 GiB in a shard, 20 in a segment; the slices that are above the horizon at one time must
+//! not be more than the ring has slots, else the later one wins and the earlier is gone before its time.
+
+mod memory;
+mod place;
+mod record;
+mod segment;
+
+#[cfg(windlass_loom)]
+pub(crate) mod model;
+#[cfg(all(test, not(windlass_loom)))]
+mod speed;
+#[cfg(all(test, not(windlass_loom)))]
+mod tests;
+
+use crate::sync::{
+    Budget,
+    epoch::{Guard, Link},
+    prefetch, retry, twin,
+};
+use memory::Memory;
+use record::{Head, Word};
+use segment::Segment;
+use std::sync::Arc;
+
+/// Records in segments, one for each slice of states. Shared by all threads.
+pub(crate) struct Arena {
+    /// A power of two of them.
+    ring: Box<[Link<Segment>]>,
+    shift: u32,
+    memory: Memory,
+}
+
+/// Where a record lies in the segment of its slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Reference(pub(crate) u32);
+
+/// Why a record was not put. Nothing has changed then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(windlass_loom), allow(unreachable_pub))] // models name it
+pub enum NotPut {
+    /// More than [`Arena::MAX_LEN`] bytes.
+    TooLong,
+    /// No memory may be had, or the segment is full.
+    NoRoom,
+    /// The slice is over: let go, or its slot taken by a later one. Or what was to be carried has gone.
+    Gone,
+}
+
+impl Arena {
+    pub(crate) const MAX_LEN: usize = Head::MAX_LEN;
+
+    /// For slices of `2^shift` states (`shift` below 64), of which at most `alive` have states above the horizon at one time.
+    pub(crate) fn new(shift: u32, alive: usize, budget: &Arc<Budget>) -> Arena {
+        let slots = alive.max(1).next_power_of_two();
+        let ring = (0..slots).map(|_| Link::none()).collect();
+        Arena { ring, shift: shift % u64::BITS, memory: Memory::new(budget) }
+    }
+
+    /// The slice of a state.
+    #[inline(always)]
+    pub(crate) fn slice(&self, state: u64) -> u64 {
+        state >> self.shift
+    }
+
+    /// Puts a record into the slice's segment. `label` is compared along with the bytes.
+    #[inline]
+    pub(crate) fn put(
+        &self,
+        slice: u64,
+        label: u32,
+        bytes: &[u8],
+        guard: &Guard,
+    ) -> Result<Reference, NotPut> {
+        let head = Head::new(label, bytes.len()).ok_or(NotPut::TooLong)?;
+        let (at, room) = self.take(slice, head, guard)?;
+        record::write(room, head, bytes);
+        Ok(at)
+    }
+
+    /// Whether these are the record's label and bytes. `None`: it has gone.
+    #[inline]
+    pub(crate) fn holds(
+        &self,
+        slice: u64,
+        at: Reference,
+        label: u32,
+        bytes: &[u8],
+        guard: &Guard,
+    ) -> Option<bool> {
+        let words = self.words(slice, at, guard)?;
+        Some(Head::new(label, bytes.len()).is_some_and(|head| record::is(words, head, bytes)))
+    }
+
+    /// Replaces what is in `out` with the record's bytes, and gives its label. `None`: it has gone.
+    pub(crate) fn read(&self, slice: u64, at: Reference, out: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
+        let (head, record) = record::whole(self.words(slice, at, guard)?)?;
+        Some(record::read(head, record, out))
+    }
+
+    /// Puts the record into the segment of another slice as well: for an entry whose state has risen. Within one slice it stays
+    /// where it is.
+    pub(crate) fn carry(
+        &self,
+        from: u64,
+        at: Reference,
+        to: u64,
+        guard: &Guard,
+    ) -> Result<Reference, NotPut> {
+        let found = self.words(from, at, guard).and_then(record::whole);
+        let (head, record) = found.ok_or(NotPut::Gone)?;
+        if from == to {
+            return Ok(at);
+        }
+        let (at, room) = self.take(to, head, guard)?;
+        record::copy(record, room);
+        Ok(at)
+    }
+
+    /// Asks for a record of up to 32 bytes that will be compared soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, slice: u64, at: Reference, guard: &Guard) {
+        if let Some(words) = self.words(slice, at, guard) {
+            prefetch(words.as_ptr());
+            // It may end on the next line.
+            prefetch(words.as_ptr().wrapping_add(4));
+        }
+    }
+
+    /// Lets go of the segments that the horizon has passed. How many.
+    pub(crate) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
+        let retire = |slot: &&Link<Segment>| {
+            let Some(segment) = slot.get(guard).filter(|segment| !segment.is_gone()) else { return false };
+            // The number stays, so that the slice does not come back.
+            let number = (!twin!(ForgetSlice)).then(|| Segment::gone(segment.slice));
+            self.last_state(segment.slice) <= horizon && slot.exchange(Some(segment), number, guard).is_ok()
+        };
+        self.ring.iter().filter(retire).count()
+    }
+
+    /// The oldest segment's last state, and how many records were put there.
+    pub(crate) fn oldest(&self, guard: &Guard) -> Option<(u64, u64)> {
+        let segment = self.segments(guard).min_by_key(|segment| segment.slice)?;
+        Some((self.last_state(segment.slice), segment.entries()))
+    }
+
+    /// Bytes of all chunks; not of those that were let go and wait for the epoch.
+    pub(crate) fn bytes(&self, guard: &Guard) -> u64 {
+        self.segments(guard).map(|segment| segment.bytes(guard)).sum()
+    }
+
+    fn segments<'g>(&'g self, guard: &'g Guard) -> impl Iterator<Item = &'g Segment> {
+        self.ring.iter().filter_map(|slot| slot.get(guard)).filter(|segment| !segment.is_gone())
+    }
+
+    fn last_state(&self, slice: u64) -> u64 {
+        slice << self.shift | ((1 << self.shift) - 1)
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // the low bits
+    fn slot(&self, slice: u64) -> &Link<Segment> {
+        &self.ring[slice as usize & (self.ring.len() - 1)]
+    }
+
+    #[inline(always)]
+    fn words<'g>(&'g self, slice: u64, at: Reference, guard: &'g Guard) -> Option<&'g [Word]> {
+        let segment = self.slot(slice).get(guard)?;
+        if segment.slice != slice && !twin!(IgnoreSlice) {
+            return None;
+        }
+        segment.words(at, guard)
+    }
+
+    /// A range for a record of this head.
+    #[inline(always)]
+    fn take<'g>(
+        &'g self,
+        slice: u64,
+        head: Head,
+        guard: &'g Guard,
+    ) -> Result<(Reference, &'g [Word]), NotPut> {
+        let segment = match self.slot(slice).get(guard) {
+            Some(segment) if segment.slice == slice => segment,
+            _ => self.open(slice, guard).ok_or(NotPut::Gone)?,
+        };
+        let none = || if segment.is_gone() { NotPut::Gone } else { NotPut::NoRoom };
+        segment.take(head.words(), &self.memory, guard).ok_or_else(none)
+    }
+
+    /// The slice's segment, in the place of an older one. `None`: a later one is there.
+    #[cold]
+    #[inline(never)]
+    fn open<'g>(&'g self, slice: u64, guard: &'g Guard) -> Option<&'g Segment> {
+        let slot = self.slot(slice);
+        loop {
+            let present = slot.get(guard);
+            match present {
+                Some(segment) if segment.slice == slice => return present,
+                Some(segment) if segment.slice > slice => return None,
+                _ => {}
+            }
+            if slot.exchange(present, Some(Segment::new(slice)), guard).is_err() {
+                retry(); // another thread's came first
+            }
+        }
+    }
+}
