@@ -81,6 +81,10 @@ const FIELDS: u64 = 0x6669_656c_6473_2121; // "fields!!"
 pub trait Key {
     /// The key's hash under `seed`. (A `KeyHash` is returned as it is, whatever its seed was.)
     fn key_hash(&self, seed: Seed) -> KeyHash;
+
+    /// Calls `f` with what the key is where keys are told apart exactly: the kind of key (bytes and text are 0, a `u64` is 1, a
+    /// `KeyHash` 2), and its bytes.
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R;
 }
 
 impl Key for [u8] {
@@ -90,6 +94,11 @@ impl Key for [u8] {
         #[allow(clippy::cast_possible_truncation)] // the two halves
         KeyHash { hi: (hash >> 64) as u64, lo: hash as u64 }
     }
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(0, self)
+    }
 }
 
 impl Key for u64 {
@@ -97,6 +106,11 @@ impl Key for u64 {
     fn key_hash(&self, seed: Seed) -> KeyHash {
         let lo = mix(self ^ seed.0);
         KeyHash { hi: mix(lo ^ seed.0.rotate_left(32) ^ 0x9e37_79b9_7f4a_7c15), lo }
+    }
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(1, &self.to_le_bytes())
     }
 }
 
@@ -114,12 +128,22 @@ impl Key for KeyHash {
     fn key_hash(&self, _: Seed) -> KeyHash {
         *self
     }
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(2, (u128::from(self.hi) << 64 | u128::from(self.lo)).to_le_bytes().as_slice())
+    }
 }
 
 impl<K: Key + ?Sized> Key for &K {
     #[inline]
     fn key_hash(&self, seed: Seed) -> KeyHash {
         (**self).key_hash(seed)
+    }
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        (**self).with_bytes(f)
     }
 }
 
@@ -130,6 +154,11 @@ macro_rules! keys_as_bytes {
             fn key_hash(&self, seed: Seed) -> KeyHash {
                 AsRef::<[u8]>::as_ref(self).key_hash(seed)
             }
+
+            #[inline]
+            fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+                f(0, self.as_ref())
+            }
         }
     )+};
 }
@@ -139,5 +168,10 @@ impl<const N: usize> Key for [u8; N] {
     #[inline]
     fn key_hash(&self, seed: Seed) -> KeyHash {
         self.as_slice().key_hash(seed)
+    }
+
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(0, self)
     }
 }

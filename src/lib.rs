@@ -32,7 +32,9 @@ mod sync;
 mod table;
 mod time;
 
-pub use dedup::{Claim, Dedup, DedupBuilder, DedupStats, OnFull, Outcome, Refresh, Refused, Ticket, Verdict};
+pub use dedup::{
+    Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket, Verdict,
+};
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use maintain::{Maintain, Maintainer};

@@ -15,7 +15,8 @@ use std::{
     time::Duration,
 };
 use windlass::{
-    Clock, Dedup, KeyHash, Maintainer, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict, Window,
+    Clock, Dedup, Identity, KeyHash, Maintainer, OnFull, Outcome, Refresh, Refused, Seed, Tick, Verdict,
+    Window,
 };
 
 const MIB: u64 = 1 << 20;
@@ -67,8 +68,9 @@ proptest! {
         ops in prop::collection::vec(op(), 1..60),
         refresh in prop_oneof![Just(Refresh::Never), Just(Refresh::OnDuplicate)],
         lateness in prop_oneof![Just(0), 1..WINDOW],
+        identity in prop_oneof![Just(Identity::Hash), Just(Identity::Bytes)],
     ) {
-        let dedup = growing(WINDOW, 64 * MIB).lateness(Window::last_n(lateness)).refresh(refresh);
+        let dedup = growing(WINDOW, 64 * MIB).lateness(Window::last_n(lateness)).refresh(refresh).identity(identity);
         let dedup = dedup.build().expect("valid");
         let mut twin = Twin::new(WINDOW, lateness, refresh);
         let mut now = 1;
@@ -314,6 +316,18 @@ fn a_maintainer_gives_memory_back() {
     // One that is dropped is forgotten; the thread ends with the maintainer.
     drop(dedup);
     drop(maintainer);
+}
+
+/// One without a limit keeps its size, however crowded.
+#[test]
+fn a_fixed_one_stays() {
+    let dedup = Dedup::builder(Window::last_n(1000)).capacity(1000).build().expect("valid");
+    let bytes = dedup.memory_bytes();
+    for id in 0..1300_u64 {
+        assert_eq!(dedup.observe_at(id, Tick(5)), Ok(Verdict::Fresh));
+        dedup.maintain_at(Tick(5), 100);
+    }
+    assert_eq!((dedup.memory_bytes(), dedup.stats().grown), (bytes, 0));
 }
 
 /// Who only looks after a structure does not say where its time begins.

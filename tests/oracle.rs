@@ -8,8 +8,8 @@ use common::twin::{self, Claimed, Twin};
 use proptest::prelude::*;
 use std::time::Duration;
 use windlass::{
-    Claim, Clock, Dedup, DedupBuilder, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick, Ticket,
-    Verdict, Window,
+    Claim, Clock, Dedup, DedupBuilder, Identity, KeyHash, OnFull, Outcome, Refresh, Refused, Seed, Tick,
+    Ticket, Verdict, Window,
 };
 
 /// How the next tick lies to what has been seen.
@@ -63,6 +63,7 @@ struct Setting {
     window: u64,
     lateness: u64,
     refresh: Refresh,
+    identity: Identity,
     first: u64,
     ids: Ids,
 }
@@ -114,10 +115,11 @@ struct Pair {
 
 impl Pair {
     fn new(setting: Setting) -> Pair {
-        let Setting { by_time, window, lateness, refresh, first, ids } = setting;
+        let Setting { by_time, window, lateness, refresh, identity, first, ids } = setting;
         let span = if by_time { |ns| Window::time(Duration::from_nanos(ns)) } else { Window::last_n };
         let builder = Dedup::builder(span(window)).lateness(span(lateness)).refresh(refresh);
-        let dedup = builder.capacity(ids.capacity()).seed(Seed(7)).build().expect("valid");
+        let builder = builder.capacity(ids.capacity()).identity(identity);
+        let dedup = builder.seed(Seed(7)).build().expect("valid");
         let twin = Twin::new(window, lateness, refresh);
         let twin = if by_time { twin.by_time() } else { twin };
         Pair { dedup, twin, span, tickets: Vec::new(), ids, newest: first, events: 0 }
@@ -392,12 +394,15 @@ fn setting(window: impl Strategy<Value = u64>) -> impl Strategy<Value = Setting>
     let first = prop_oneof![Just(0), Just(1), 2..100_000_u64, Just(1 << 40), Just(1 << 63)];
     let refresh = prop_oneof![Just(Refresh::Never), Just(Refresh::OnDuplicate)];
     let ids = prop_oneof![3 => Just(Ids::Crowded), 1 => Just(Ids::Numbers), 1 => Just(Ids::Text)];
-    (any::<bool>(), window.prop_flat_map(move |w| (Just(w), lateness(w))), refresh, first, ids).prop_map(
-        |(by_time, (window, lateness), refresh, first, ids)| Setting {
+    let identity = prop_oneof![Just(Identity::Hash), Just(Identity::Bytes)];
+    let window = window.prop_flat_map(move |w| (Just(w), lateness(w)));
+    (any::<bool>(), window, refresh, identity, first, ids).prop_map(
+        |(by_time, (window, lateness), refresh, identity, first, ids)| Setting {
             by_time,
             window,
             lateness,
             refresh,
+            identity,
             first,
             ids,
         },

@@ -6,7 +6,7 @@ use crate::{
     hash::Seed,
     mem::physical_memory,
     sync::AtomicU64,
-    table::{Geometry, KeyTable},
+    table::{Geometry, KeyTable, Plan},
     time::{Clock, Window},
 };
 
@@ -18,6 +18,17 @@ pub enum OnFull {
     Reject,
     /// The oldest id of its bucket is forgotten early, and counted. Ids no older than the lateness are not.
     EvictOldest,
+}
+
+/// What makes two ids the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// 64 bits of their hash beside their place: see [`Dedup`], "Identity". `u64` ids are told apart exactly.
+    #[default]
+    Hash,
+    /// Their bytes, which are kept: exact, also against whoever makes ids whose hashes collide. Of an id given as a
+    /// [`crate::KeyHash`] those are its 128 bits. An id has [`Dedup::MAX_LEN`] bytes at most.
+    Bytes,
 }
 
 /// What an id's window counts from.
@@ -40,6 +51,7 @@ pub struct DedupBuilder {
     capacity: usize,
     max_memory: Option<u64>,
     seed: Option<Seed>,
+    identity: Identity,
     refresh: Refresh,
     on_full: OnFull,
     clock: Option<Clock>,
@@ -58,6 +70,7 @@ impl DedupBuilder {
             capacity: 1_000_000,
             max_memory: None,
             seed: None,
+            identity: Identity::default(),
             refresh: Refresh::default(),
             on_full: OnFull::default(),
             clock: None,
@@ -97,6 +110,12 @@ impl DedupBuilder {
     /// The seed of the hash. Default: random; set it where nodes must agree.
     pub fn seed(mut self, seed: Seed) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// What makes two ids the same. Default: their hash.
+    pub fn identity(mut self, identity: Identity) -> Self {
+        self.identity = identity;
         self
     }
 
@@ -175,7 +194,13 @@ impl DedupBuilder {
         }
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
-            table: KeyTable::new(geometry, rule.span(), evict_within, max_memory)?,
+            table: KeyTable::new(Plan {
+                geometry,
+                span: rule.span(),
+                evict_within,
+                limit: max_memory,
+                bytes: (self.identity == Identity::Bytes).then(|| rule.lead()),
+            })?,
             rule,
             // The first event's horizon is above 0, and so is every state.
             origin: Origin::new(rule.reach + rule.granule, shift),

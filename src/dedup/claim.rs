@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     hash::{Key, KeyHash},
-    sync::Ordering::Relaxed,
+    sync::{Ordering::Relaxed, epoch, with_wide},
     table::Decision,
     time::{Tick, Window},
 };
@@ -110,8 +110,6 @@ impl Dedup {
     /// See [`Refused`].
     pub fn claim_at(&self, key: impl Key, now: Tick, lease: impl Into<Window>) -> Result<Claim, Refused> {
         let lease = self.lease(lease.into()).ok_or(Refused::Lease)?;
-        let hash = key.key_hash(self.seed);
-        self.table.prefetch(hash);
         // Before the call: what is claimed in a table that a reset brings meanwhile is lost, and not the other way round.
         let resets = self.resets.load(Relaxed);
         let Some(at) = self.arrive(now) else {
@@ -119,21 +117,23 @@ impl Dedup {
             return Err(Refused::Jump);
         };
         let rule = self.rule.claim(at, state::code(lease));
-        match self.change(hash, rule) {
-            Ok(Claimed::Ours(claim)) => Ok(Claim::Claimed(Ticket { hash, claim, resets })),
-            Ok(Claimed::Duplicate(first)) => {
+        match self.change(key, rule) {
+            Ok((Claimed::Ours(claim), hash)) => Ok(Claim::Claimed(Ticket { hash, claim, resets })),
+            Ok((Claimed::Duplicate(first), _)) => {
                 Ok(Claim::Duplicate { first_seen: Some(self.origin.tick_or_last(first)) })
             }
-            Ok(Claimed::InProgress(until)) => {
+            Ok((Claimed::InProgress(until), _)) => {
                 Ok(Claim::InProgress { until: self.origin.tick_or_last(until) })
             }
-            Ok(Claimed::Jump) => {
+            Ok((Claimed::Jump, _)) => {
                 self.refuse(JUMP);
                 Err(Refused::Jump)
             }
-            Err(_) => {
-                self.refuse(FULL);
-                Err(Refused::Full)
+            Err(refused) => {
+                if refused == Refused::Full {
+                    self.refuse(FULL);
+                }
+                Err(refused)
             }
         }
     }
@@ -165,6 +165,8 @@ impl Dedup {
         let decide = move |state: Option<u64>, horizon| {
             decide(state.filter(|_| self.resets.load(Relaxed) == ticket.resets), horizon)
         };
-        self.change(ticket.hash, decide).unwrap_or(false)
+        with_wide!(self.table.wide(), wide => {
+            self.table.pinned(wide, &epoch::pin()).update_known(ticket.hash, ticket.claim, decide).unwrap_or(false)
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Exact windowed deduplication: was this id admitted in the last T?
 
+mod batch;
 mod builder;
 mod claim;
 #[cfg(windlass_loom)]
@@ -13,10 +14,10 @@ use crate::{
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
     sync::{AtomicU64, Counter, Ordering::Relaxed, Wide, epoch, with_wide},
-    table::{Decision, Full, KeyTable, Pinned},
+    table::{Decision, Full, KeyTable, MAX_LEN, Pinned},
     time::{Clock, Tick, Window},
 };
-pub use builder::{DedupBuilder, OnFull, Refresh};
+pub use builder::{DedupBuilder, Identity, OnFull, Refresh};
 pub use claim::{Claim, Ticket};
 use origin::Origin;
 use rule::Rule;
@@ -110,6 +111,8 @@ impl Verdict {
 pub enum Refused {
     /// There is no room for a new id (with [`OnFull::Reject`], or when everything near it is too young to be evicted).
     Full,
+    /// An id of more than [`Dedup::MAX_LEN`] bytes, with [`Identity::Bytes`].
+    TooLong,
     /// The tick lies further ahead of the newest one seen than [`DedupBuilder::max_jump`] allows.
     Jump,
     /// The lease of a claim is not 1 tick to the window, in the window's unit.
@@ -120,6 +123,7 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Refused::Full => "no room for a new id: the capacity is reached",
+            Refused::TooLong => "an id has 65,535 bytes at most where its bytes are kept",
             Refused::Jump => "the time lies too far ahead of the newest one seen",
             Refused::Lease => "the lease is not 1 tick to the window, in the window's unit",
         })
@@ -168,6 +172,9 @@ pub struct DedupStats {
 }
 
 impl Dedup {
+    /// Bytes that an id may have with [`Identity::Bytes`]. (Else any number.)
+    pub const MAX_LEN: usize = MAX_LEN;
+
     /// A builder for ids that count as seen for `window`.
     pub fn builder(window: impl Into<Window>) -> DedupBuilder {
         DedupBuilder::new(window.into())
@@ -191,77 +198,20 @@ impl Dedup {
         let hash = key.key_hash(self.seed);
         self.table.prefetch(hash);
         with_wide!(self.table.wide(), wide => {
-            self.observe_pinned(&self.table.pinned(wide, &epoch::pin()), hash, now)
-        })
-    }
-
-    /// Observes `keys` in order, now. `outcomes` is cleared and gets one outcome for each.
-    ///
-    /// A batch hashes and asks for memory ahead of its work: about three times as fast as single calls out of cache.
-    pub fn observe_batch<K: Key>(&self, keys: &[K], outcomes: &mut Vec<Outcome>) {
-        let (first, step) = (self.clock.arrivals(keys.len() as u64), self.clock.step());
-        let tick = |i: usize| Tick(first.0.saturating_add(step.saturating_mul(i as u64)));
-        self.observe_into(keys.len(), |i| (keys[i].key_hash(self.seed), tick(i)), outcomes);
-    }
-
-    /// Observes `keys` in order, all at `now`. `outcomes` is cleared and gets one outcome for each.
-    pub fn observe_batch_at<K: Key>(&self, keys: &[K], now: Tick, outcomes: &mut Vec<Outcome>) {
-        self.observe_into(keys.len(), |i| (keys[i].key_hash(self.seed), now), outcomes);
-    }
-
-    /// Observes events in order, each at its own tick. `outcomes` is cleared and gets one outcome for each.
-    pub fn observe_events<K: Key>(&self, events: &[(K, Tick)], outcomes: &mut Vec<Outcome>) {
-        self.observe_into(events.len(), |i| (events[i].0.key_hash(self.seed), events[i].1), outcomes);
-    }
-
-    fn observe_into(&self, n: usize, event: impl Fn(usize) -> (KeyHash, Tick), outcomes: &mut Vec<Outcome>) {
-        outcomes.clear();
-        outcomes.reserve(n);
-        self.observe_each(n, event, outcomes);
-    }
-
-    /// Observes `n` events in order, wherever they lie: `event(i)` gives the hash and the tick of the i-th. It is called once
-    /// for each, up to 16 ahead of its turn. `outcomes` is extended by one outcome for each, and must take them all; nothing is
-    /// allocated here.
-    pub fn observe_each(
-        &self,
-        n: usize,
-        event: impl Fn(usize) -> (KeyHash, Tick),
-        outcomes: &mut impl Extend<Outcome>,
-    ) {
-        // A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
-        with_wide!(self.table.wide(), wide => {
-            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-            for start in (0..n).step_by(PINNED) {
-                let guard = epoch::pin();
-                let table = self.table.pinned(wide, &guard);
-                let fetch = |i: usize| {
-                    let (hash, now) = event(i);
-                    table.prefetch(hash);
-                    (hash, now)
-                };
-                if start == 0 {
-                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-                        *slot = fetch(i);
-                    }
-                }
-                outcomes.extend((start..n.min(start + PINNED)).map(|i| {
-                    let (hash, now) = ahead[i % AHEAD];
-                    if i + AHEAD < n {
-                        ahead[i % AHEAD] = fetch(i + AHEAD);
-                    }
-                    self.observe_pinned(&table, hash, now)
-                }));
+            let guard = epoch::pin();
+            let table = self.table.pinned(wide, &guard);
+            if self.table.is_exact() {
+                return self.observe_exact(&table, hash, key, now);
             }
-        });
+            self.observe_pinned(&table, hash, now)
+        })
     }
 
     /// Whether an observation of the id at `now` would find a duplicate.
     #[must_use]
     pub fn contains_at(&self, key: impl Key, now: Tick) -> bool {
-        let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        self.change(hash, self.rule.contains(now)).unwrap_or(false)
+        self.change(key, self.rule.contains(now)).is_ok_and(|(there, _)| there)
     }
 
     /// Whether an observation of the id now would find a duplicate.
@@ -272,9 +222,8 @@ impl Dedup {
 
     /// Forgets the id, so that the next observation finds it fresh; one that is claimed is aborted. Whether it was there at `now`.
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
-        let hash = key.key_hash(self.seed);
         let now = self.origin.past(now);
-        self.change(hash, self.rule.forget(now)).unwrap_or(false)
+        self.change(key, self.rule.forget(now)).is_ok_and(|(there, _)| there)
     }
 
     /// How many ids an observation at `now` would find to be duplicates. Looks at the whole table; a count taken while
@@ -351,17 +300,53 @@ impl Dedup {
         self.seed
     }
 
+    /// Changes an id, and gives the hash by which it can be found again.
     fn change<R>(
         &self,
-        hash: KeyHash,
+        key: impl Key,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
-    ) -> Result<R, Full> {
-        with_wide!(self.table.wide(), wide => self.table.pinned(wide, &epoch::pin()).update(hash, decide))
+    ) -> Result<(R, KeyHash), Refused> {
+        let hash = key.key_hash(self.seed);
+        self.table.prefetch(hash);
+        with_wide!(self.table.wide(), wide => {
+            let guard = epoch::pin();
+            let table = self.table.pinned(wide, &guard);
+            key.with_bytes(|kind, bytes| {
+                if self.table.is_exact() && bytes.len() > MAX_LEN {
+                    return Err(Refused::TooLong);
+                }
+                let (answer, lo) = table.update_exact(hash, (kind, bytes), decide).map_err(|_| Refused::Full)?;
+                Ok((answer, KeyHash { lo, ..hash }))
+            })
+        })
+    }
+
+    /// Ids that are told apart by their bytes.
+    #[inline(never)]
+    fn observe_exact(
+        &self,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        key: impl Key,
+        now: Tick,
+    ) -> Outcome {
+        key.with_bytes(|kind, bytes| {
+            if bytes.len() > MAX_LEN {
+                return Err(Refused::TooLong);
+            }
+            let update = |now| table.update_exact(hash, (kind, bytes), self.rule.observe(now)).map(|r| r.0);
+            self.outcome(self.judge(now, update))
+        })
     }
 
     #[inline(always)]
     fn observe_pinned(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> Outcome {
-        match self.judge(table, hash, now) {
+        self.outcome(self.judge(now, |now| table.update(hash, self.rule.observe(now))))
+    }
+
+    #[inline(always)]
+    fn outcome(&self, code: u64) -> Outcome {
+        match code {
             FRESH => Ok(Verdict::Fresh),
             FULL => Err(Refused::Full),
             JUMP => Err(Refused::Jump),
@@ -372,9 +357,9 @@ impl Dedup {
     /// The stamp that makes it a duplicate, or one of the codes below: in a register, where an `Outcome` would be put together
     /// in memory.
     #[inline(always)]
-    fn judge(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> u64 {
+    fn judge(&self, now: Tick, update: impl FnOnce(u64) -> Result<u64, Full>) -> u64 {
         let Some(now) = self.arrive(now) else { return self.refuse(JUMP) };
-        table.update(hash, self.rule.observe(now)).unwrap_or_else(|_| self.refuse(FULL))
+        update(now).unwrap_or_else(|_| self.refuse(FULL))
     }
 
     /// The stamp of an event, after a look at what it does to time. `None`: it jumps too far.
@@ -406,12 +391,6 @@ impl Dedup {
         code
     }
 }
-
-/// How many events of a batch are on their way from memory: enough to keep a core's line buffers busy.
-const AHEAD: usize = 16;
-
-/// For how many events a batch holds its pin: long enough to be free, short enough not to hold back memory.
-const PINNED: usize = 64;
 
 /// Groups of buckets that `stats` looks at: 2048 buckets.
 const SAMPLE: usize = 256;

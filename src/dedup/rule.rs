@@ -56,6 +56,11 @@ impl Rule {
         admitted(self.reach + self.granule + 2 * BLOCK)
     }
 
+    /// How far the state of a claim may be below that of the id when it is committed, at a multiple of a block.
+    pub(crate) fn lead(&self) -> u64 {
+        admitted(BLOCK) - 1
+    }
+
     /// Whether a call at `now` neither moves the horizon nor comes behind it. (One comparison: what is less than 0 is huge.)
     #[inline(always)]
     pub(crate) fn is_ordinary(&self, now: u64, horizon: u64) -> bool {

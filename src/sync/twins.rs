@@ -49,6 +49,10 @@ pub enum Twin {
     ForwardDead,
     /// The flags of sealed cells may change: a row that is sealed becomes narrow.
     OpenSealed,
+    /// The bytes of a key that is gone are looked at.
+    LookAtTheDead,
+    /// A cell that may have been the key's is left as it is when it gets another one.
+    LeaveTheDead,
     /// A replaced table is destroyed at once.
     DropAtOnce,
     /// A reference is followed into whatever segment is in its slot.

@@ -3,15 +3,17 @@
 #[cfg(windlass_loom)]
 use super::group::Basis;
 use super::{
+    arena::NotPut,
     entry::{Entry, Flag},
     group::{Decision, Ground},
+    id::{self, Id, Is},
 };
 use crate::sync::{AtomicPair, Wide, twin};
 
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a, W> {
+pub(super) struct Call<'a, W, I> {
     pub(super) wide: W,
-    pub(super) key: u64,
+    pub(super) id: I,
     pub(super) ground: &'a Ground,
     /// For a twin.
     #[cfg(windlass_loom)]
@@ -30,6 +32,8 @@ pub(super) enum Step<R> {
     /// The key's cell is not in its bucket, and a flag on the way there is about to go.
     Closing,
     Sealed,
+    /// There is no memory for the key's bytes.
+    NoBytes,
 }
 
 /// Where a key was found.
@@ -37,16 +41,18 @@ pub(super) enum Found<'a> {
     /// Here, live or gone.
     At(&'a AtomicPair, Entry),
     Nowhere,
+    /// Not among those that can be told; this one has to be buried.
+    Doubtful(&'a AtomicPair, Entry),
     /// The cell changed between two looks at it.
     Moved,
 }
 
-impl<'a, W: Wide> Call<'a, W> {
+impl<'a, W: Wide, I: Id> Call<'a, W, I> {
     #[inline(always)]
-    pub(super) fn new(wide: W, key: u64, ground: &'a Ground) -> Self {
+    pub(super) fn new(wide: W, id: I, ground: &'a Ground) -> Self {
         Call {
             wide,
-            key,
+            id,
             ground,
             #[cfg(windlass_loom)]
             early: twin!(HorizonFirst).then(|| ground.horizon()),
@@ -74,19 +80,32 @@ impl<'a, W: Wide> Call<'a, W> {
     /// Looks for the key's cell. After the states were loaded.
     #[inline(always)]
     pub(super) fn find<'c>(&self, cells: &'c [AtomicPair]) -> Found<'c> {
+        let mut found = Found::Nowhere;
         for cell in cells {
-            if self.wide.low(cell) == self.key {
+            if self.id.may_be(self.wide.low(cell)) {
                 let entry = self.wide.load(cell);
-                if entry.key() != self.key {
+                if !self.id.may_be(entry.key()) {
                     return Found::Moved;
                 }
-                // An empty cell has the fingerprint 0 as well.
-                if entry.state() != 0 {
-                    return Found::At(cell, entry);
+                match self.id.is(entry, |state| state <= self.horizon()) {
+                    Is::Yes => return Found::At(cell, entry),
+                    Is::No => {}
+                    Is::Doubtful => found = Found::Doubtful(cell, entry),
                 }
             }
         }
-        Found::Nowhere
+        found
+    }
+
+    /// From here on nobody changes this cell who takes it for a key's: whoever saw it alive fails.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn bury<R>(&self, cell: &AtomicPair, entry: Entry) -> Step<R> {
+        // (What is sealed stays as it is.)
+        if !entry.high().has(Flag::Sealed) && !twin!(LeaveTheDead) {
+            self.wide.cas(cell, entry, id::buried(entry));
+        }
+        Step::Again
     }
 
     /// Never, but in a twin.
@@ -117,11 +136,17 @@ impl<'a, W: Wide> Call<'a, W> {
                 };
             }
         };
-        let open = !entry.high().has(Flag::Sealed) || twin!(IgnoreSeal);
-        if open && self.publish(cell, entry, next, state, gone) { Step::Done(answer) } else { Step::Again }
+        if entry.high().has(Flag::Sealed) && !twin!(IgnoreSeal) {
+            return Step::Again;
+        }
+        match self.publish(cell, entry, next, state, true, gone) {
+            Published::Done => Step::Done(answer),
+            Published::Lost => Step::Again,
+            Published::NoBytes => Step::NoBytes,
+        }
     }
 
-    /// The one CAS. A cell keeps the flags that it has. `state` is what was decided on.
+    /// The one CAS. A cell keeps the flags that it has. `own`: the cell is the key's; `state`: what was decided on.
     #[inline(always)]
     #[cfg_attr(not(windlass_loom), allow(unused_variables))]
     pub(super) fn publish(
@@ -130,14 +155,21 @@ impl<'a, W: Wide> Call<'a, W> {
         old: Entry,
         next: u64,
         state: Option<u64>,
+        own: bool,
         gone: u64,
-    ) -> bool {
-        let done = self.wide.cas(cell, old, Entry::new(self.key, old.high().raised(next)));
+    ) -> Published {
+        let low = match self.id.low(next, own.then_some(old)) {
+            Ok(low) => low,
+            Err(NotPut::Gone) if next <= self.horizon() => return Published::Lost,
+            Err(_) => return Published::NoBytes,
+        };
+        let done = self.wide.cas(cell, old, Entry::new(low, old.high().raised(next)));
         // Linearized. In models: no atomic operation stands between the CAS and this check.
         #[cfg(windlass_loom)]
         if done {
+            let key = self.id.key();
             self.ground.truth.published(
-                self.key,
+                key,
                 state,
                 self.basis,
                 old.state(),
@@ -146,6 +178,15 @@ impl<'a, W: Wide> Call<'a, W> {
                 self.ground.evict_within,
             );
         }
-        done
+        if done { Published::Done } else { Published::Lost }
     }
+}
+
+/// How a publication ended.
+pub(super) enum Published {
+    Done,
+    /// The cell is not as it was seen.
+    Lost,
+    /// There is no memory for the key's bytes.
+    NoBytes,
 }

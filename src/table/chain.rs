@@ -21,9 +21,11 @@
 //! after it. Model, with twins: loom-tests/tests/growth.rs.
 
 use super::{
-    Full, Pinned,
+    Full, Pinned, SPARE_BITS,
+    entry::Entry,
     geometry::Spot,
     group::{Basis, Decision, Stop},
+    id::{Hashed, Id, Record},
     tables::Table,
 };
 use crate::sync::{
@@ -43,6 +45,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     pub(super) fn update_over_tables<R>(
         &self,
         spot: Spot,
+        id: impl Id,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
         loop {
@@ -50,9 +53,9 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             // Before any look at the newest: if nothing lies below, what did has come up.
             let alone = newest.below().get(self.guard).is_none();
             let step = if alone {
-                self.update_in(newest, spot, Basis::Nothing, decide).map(Some)
+                self.update_in(newest, spot, id, Basis::Nothing, decide).map(Some)
             } else {
-                self.update_chain(newest, spot, decide)
+                self.update_chain(newest, spot, id, decide)
             };
             match step {
                 Ok(Some(answer)) => return Ok(answer),
@@ -61,6 +64,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                     if !self.make_room(newest) {
                         return Err(Full);
                     }
+                }
+                Err(Stop::NoBytes) => {
+                    self.keys.drive_out(self.guard);
+                    return Err(Full);
                 }
             }
         }
@@ -71,9 +78,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         &self,
         newest: &Table<BUCKETS, CELLS>,
         spot: Spot,
+        id: impl Id,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<Option<R>, Stop> {
-        let there = self.update_in(newest, spot, Basis::Nothing, |state, gone| match state {
+        let there = self.update_in(newest, spot, id, Basis::Nothing, |state, gone| match state {
             None => Decision::Keep(None),
             Some(_) => match decide(state, gone) {
                 Decision::Publish(next, answer) => Decision::Publish(next, Some(answer)),
@@ -83,27 +91,27 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         if there.is_some() {
             return Ok(there);
         }
-        let below = self.look_below(newest, spot);
+        let below = self.look_below(newest, spot, id);
         let gone = self.keys.ground.horizon(); // after the cells
         let live = below.filter(|&state| state > gone);
         if let Decision::Keep(answer) = decide(live, gone) {
-            return self.vouched(newest, spot, live.is_some(), answer);
+            return self.vouched(newest, spot, id, live.is_some(), answer);
         }
 
         if !twin!(NoSeal) {
             let open = newest.older(self.guard).filter(|table| !table.is_frozen());
             open.for_each(|table| table.group(spot).seal_row(self.wide, spot.key));
         }
-        let below = if twin!(SealAfterLook) { below } else { self.look_below(newest, spot) };
+        let below = if twin!(SealAfterLook) { below } else { self.look_below(newest, spot, id) };
         self.help(newest, spot);
-        let (sure, answer) = self.update_in(newest, spot, Basis::Below(below), |state, gone| {
+        let (sure, answer) = self.update_in(newest, spot, id, Basis::Below(below), |state, gone| {
             let state = state.or(below.filter(|&state| state > gone));
             match decide(state, gone) {
                 Decision::Publish(next, answer) => Decision::Publish(next, (true, answer)),
                 Decision::Keep(answer) => Decision::Keep((state.is_some(), answer)),
             }
         })?;
-        self.vouched(newest, spot, sure, answer)
+        self.vouched(newest, spot, id, sure, answer)
     }
 
     /// The answer, if it is sure or the key has not come up meanwhile.
@@ -111,28 +119,28 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         &self,
         newest: &Table<BUCKETS, CELLS>,
         spot: Spot,
+        id: impl Id,
         sure: bool,
         answer: R,
     ) -> Result<Option<R>, Stop> {
         let come_up =
-            || self.update_in(newest, spot, Basis::Nothing, |state, _| Decision::Keep(state.is_some()));
+            || self.update_in(newest, spot, id, Basis::Nothing, |state, _| Decision::Keep(state.is_some()));
         let doubtful = !sure && !twin!(AbsentAtFirstSight) && come_up()?;
         Ok((!doubtful).then_some(answer))
     }
 
     /// The state of a key in the tables below, live or gone: where it stands first it is the latest.
-    fn look_below(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
-        newest.older(self.guard).find_map(|table| self.look(table, spot))
+    fn look_below(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot, id: impl Id) -> Option<u64> {
+        newest.older(self.guard).find_map(|table| self.look(table, spot, id))
     }
 
-    fn look(&self, table: &Table<BUCKETS, CELLS>, spot: Spot) -> Option<u64> {
-        table.group(spot).look(self.wide, spot.key, &self.keys.ground)
+    fn look(&self, table: &Table<BUCKETS, CELLS>, spot: Spot, id: impl Id) -> Option<u64> {
+        table.group(spot).look(self.wide, id, &self.keys.ground)
     }
 
     /// While there are several old tables, calls that put something into the newest do a share of the emptying: a group now and then.
     fn help(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) {
-        // (By bits of the key that choose neither bucket nor group.)
-        if newest.older(self.guard).nth(1).is_some() && (spot.key >> 16).is_multiple_of(2) {
+        if newest.older(self.guard).nth(1).is_some() && (spot.key >> SPARE_BITS).is_multiple_of(2) {
             self.empty(1);
         }
     }
@@ -181,17 +189,32 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
 
     /// Puts what lives in a group into the newest table.
     fn empty_group(&self, oldest: &Table<BUCKETS, CELLS>, group: usize) -> Result<(), NotNow> {
-        let gone = self.keys.horizon();
+        let (gone, mut record) = (self.keys.horizon(), Record::new());
         for entry in oldest.groups[group].cells().map(|cell| self.wide.load(cell)) {
-            if entry.state() > gone {
-                self.forward(oldest, Spot::of(group, oldest.factor, entry.key()), entry.state())?;
+            if entry.state() <= gone {
+                continue;
+            }
+            let spot = |key| Spot::of(group, oldest.factor, key);
+            match &self.keys.bytes {
+                None => self.forward(oldest, spot(entry.key()), Hashed(entry.key()), entry.state())?,
+                Some(keys) => {
+                    if let Some(id) = record.of(entry, keys, self.guard) {
+                        self.forward(oldest, spot(id.key()), id, entry.state())?;
+                    }
+                }
             }
         }
         Ok(())
     }
 
     /// Puts a key of the oldest table into the newest.
-    fn forward(&self, oldest: &Table<BUCKETS, CELLS>, spot: Spot, state: u64) -> Result<(), NotNow> {
+    fn forward(
+        &self,
+        oldest: &Table<BUCKETS, CELLS>,
+        spot: Spot,
+        id: impl Id,
+        state: u64,
+    ) -> Result<(), NotNow> {
         loop {
             let newest = self.newest();
             let between = || newest.older(self.guard).take_while(|table| !ptr::eq(*table, oldest));
@@ -200,9 +223,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             {
                 return Err(NotNow); // another has come on top, or all have been replaced
             }
-            let later = between().find_map(|table| self.look(table, spot)).filter(|_| !twin!(ForwardBlindly));
+            let later =
+                between().find_map(|table| self.look(table, spot, id)).filter(|_| !twin!(ForwardBlindly));
             let state = later.unwrap_or(state);
-            let moved = self.update_in(newest, spot, Basis::Forwarded, |there, gone| match there {
+            let moved = self.update_in(newest, spot, id, Basis::Forwarded, |there, gone| match there {
                 // The horizon after the cells: a key that was here, died and was overwritten does not come back.
                 None if state > gone || twin!(ForwardDead) => Decision::Publish(state, true),
                 _ => Decision::Keep(false),
@@ -213,6 +237,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                     return Ok(());
                 }
                 Err(Stop::Sealed) => retry(),
+                Err(Stop::NoBytes) => return Err(NotNow),
                 Err(Stop::Full) => {
                     if !self.make_room(newest) {
                         return Err(NotNow);
@@ -229,11 +254,21 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             newest.sum(sample, |_, group| group.states(self.wide).filter(|&s| live(s)).count() as u64);
         for (i, table) in newest.older(self.guard).enumerate() {
             let above = || std::iter::once(newest).chain(newest.older(self.guard)).take(i + 1);
-            let hidden = |spot| above().any(|table| self.look(table, spot).is_some());
             sum += table.sum(sample, |i, group| {
-                let entries = group.cells().map(|cell| self.wide.load(cell));
+                let entries = group.cells().map(|cell| self.wide.load(cell)).filter(|e| live(e.state()));
                 let spot = |key| Spot::of(i, table.factor, key);
-                entries.filter(|e| live(e.state()) && !hidden(spot(e.key()))).count() as u64
+                let mut record = Record::new();
+                let hidden = |entry: &Entry| match &self.keys.bytes {
+                    None => {
+                        let id = Hashed(entry.key());
+                        above().any(|table| self.look(table, spot(id.key()), id).is_some())
+                    }
+                    Some(keys) => record
+                        .of(*entry, keys, self.guard)
+                        .is_none_or(|id| above().any(|table| self.look(table, spot(id.key()), id).is_some())),
+                };
+                let mut hidden = hidden;
+                entries.filter(|entry| !hidden(entry)).count() as u64
             });
         }
         sum

@@ -38,8 +38,9 @@
 //! loom-tests/tests/{bucket, horizon, overflow, closing, seal}.rs.
 
 use super::{
-    call::{Call, Found, Step},
+    call::{Call, Found, Published, Step},
     entry::{Entry, Flag, High},
+    id::Id,
     row::Row,
 };
 use crate::{
@@ -102,6 +103,8 @@ pub enum Stop {
     Full,
     /// The bucket is sealed: the table has been replaced.
     Sealed,
+    /// No memory for the bytes of a key.
+    NoBytes,
 }
 
 /// What the groups of all tables of a structure have in common.
@@ -180,16 +183,16 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     pub(crate) fn update<R>(
         &self,
         wide: impl Wide,
-        key: u64,
+        id: impl Id,
         around: impl Around,
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
         // (By value, all the way: what is only needed in the end must not be kept in memory.)
-        let call = Call::new(wide, key, ground);
+        let call = Call::new(wide, id, ground);
         #[cfg(windlass_loom)]
         let call = call.on(around.basis());
-        let cells = &self.buckets[Self::bucket_of(key)];
+        let cells = &self.buckets[Self::bucket_of(id.key())];
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         let any = seen.iter().fold(0, |any, high| any | high);
@@ -197,6 +200,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
             let step = match call.find(cells) {
                 Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, decide),
                 Found::Moved => Step::Again,
+                Found::Doubtful(cell, entry) => call.bury(cell, entry),
                 _ => Self::append(call, cells, seen, decide),
             };
             if let Step::Done(answer) = step {
@@ -209,7 +213,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     /// A new key in a bucket without flags.
     #[inline(always)]
     fn append<R>(
-        call: Call<'_, impl Wide>,
+        call: Call<'_, impl Wide, impl Id>,
         cells: &[AtomicPair; CELLS],
         states: [u64; CELLS],
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
@@ -231,7 +235,11 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         }
         // The key of then or a later one: with a later one the CAS fails.
         let old = Entry::new(call.wide.low(&cells[i]), High(state));
-        if call.publish(&cells[i], old, next, None, gone) { Step::Done(answer) } else { Step::Again }
+        match call.publish(&cells[i], old, next, None, false, gone) {
+            Published::Done => Step::Done(answer),
+            Published::Lost => Step::Again,
+            Published::NoBytes => Step::NoBytes,
+        }
     }
 
     /// The same for rows that have overflowed or are full, and for whoever lost a race. `any`: the bucket's flags as last seen.
@@ -239,7 +247,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     #[inline(never)]
     fn update_again<R>(
         &self,
-        call: Call<'_, impl Wide>,
+        call: Call<'_, impl Wide, impl Id>,
         any: High,
         around: impl Around,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
@@ -248,21 +256,22 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
             let step = match width {
-                0 => self.visit::<1, _, R>(call, width, closing, around, decide),
-                1 => self.visit::<2, _, R>(call, width, closing, around, decide),
-                _ => self.visit::<BUCKETS, _, R>(call, width, closing, around, decide),
+                0 => self.visit::<1, _, _, R>(call, width, closing, around, decide),
+                1 => self.visit::<2, _, _, R>(call, width, closing, around, decide),
+                _ => self.visit::<BUCKETS, _, _, R>(call, width, closing, around, decide),
             };
             match step {
                 Step::Done(answer) => return Ok(answer),
                 Step::Again => retry(),
                 Step::NoRoom => return Err(Stop::Full),
                 Step::Sealed => return Err(Stop::Sealed),
+                Step::NoBytes => return Err(Stop::NoBytes),
                 Step::Wider(closing_) => {
                     closing |= closing_;
                     width += 1;
                 }
                 Step::Closing => {
-                    self.keep_open(call.wide, Self::bucket_of(call.key));
+                    self.keep_open(call.wide, Self::bucket_of(call.id.key()));
                     (width, closing) = (0, false);
                 }
             }
@@ -273,15 +282,15 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     ///
     /// (Not inlined: in the loop above the compiler would prepare for all of them.)
     #[inline(never)]
-    fn visit<const N: usize, W: Wide, R>(
+    fn visit<const N: usize, W: Wide, I: Id, R>(
         &self,
-        call: Call<'_, W>,
+        call: Call<'_, W, I>,
         width: usize,
         closing: bool,
         around: impl Around,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Step<R> {
-        let Some((row, flag)) = self.read::<N, _>(call, width, closing) else { return Step::NoRoom };
+        let Some((row, flag)) = self.read::<N, _, _>(call, width, closing) else { return Step::NoRoom };
         match (row.visit(&call, decide), flag) {
             (Step::NoRoom, Some(_)) if twin!(WiderWithoutFlag) => Step::Wider(false),
             (Step::NoRoom, Some(_)) if closing && !twin!(UseWhileClosing) => Step::Closing,
@@ -289,8 +298,8 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
                 if width == 0 {
                     call.ground.overflows.add(1);
                     // After the flag. Pairs with `forget`: it comes later and so sees the flag, or the hint comes later.
-                    around.overflown().fetch_or(1 << Self::bucket_of(call.key), Release);
-                    around.overflows(call.key);
+                    around.overflown().fetch_or(1 << Self::bucket_of(call.id.key()), Release);
+                    around.overflows(call.id.key());
                 }
                 Step::Wider(false)
             }
@@ -317,19 +326,20 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     }
 
     /// The state of a key, live or gone, sealed or not.
-    pub(super) fn look(&self, wide: impl Wide, key: u64, ground: &Ground) -> Option<u64> {
-        let call = Call::new(wide, key, ground);
+    pub(super) fn look(&self, wide: impl Wide, id: impl Id, ground: &Ground) -> Option<u64> {
+        let call = Call::new(wide, id, ground);
         let mut width = 0;
         loop {
             let found = match width {
-                0 => self.look_at::<1, _>(call, width),
-                1 => self.look_at::<2, _>(call, width),
-                _ => self.look_at::<BUCKETS, _>(call, width),
+                0 => self.look_at::<1, _, _>(call, width),
+                1 => self.look_at::<2, _, _>(call, width),
+                _ => self.look_at::<BUCKETS, _, _>(call, width),
             };
             match found {
                 None => width += 1,
                 Some(Found::At(_, entry)) => return Some(entry.state()),
-                Some(Found::Nowhere) => return None,
+                // One that is doubtful is gone, or was driven out.
+                Some(Found::Nowhere | Found::Doubtful(..)) => return None,
                 Some(Found::Moved) => {
                     retry();
                     width = 0;
@@ -340,8 +350,12 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
 
     /// Looks for a key in the row of `N` buckets. `None`: it has overflowed.
     #[inline(never)]
-    fn look_at<const N: usize, W: Wide>(&self, call: Call<'_, W>, width: usize) -> Option<Found<'_>> {
-        match self.read::<N, _>(call, width, false) {
+    fn look_at<const N: usize, W: Wide, I: Id>(
+        &self,
+        call: Call<'_, W, I>,
+        width: usize,
+    ) -> Option<Found<'_>> {
+        match self.read::<N, _, _>(call, width, false) {
             Some((row, _)) if row.is_overflown() => None,
             Some((row, _)) => Some(row.find(&call).1),
             None => Some(Found::Nowhere),
@@ -350,13 +364,13 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
 
     /// A reading of the row of `N` buckets, and the flag that it gets when it overflows.
     #[inline(always)]
-    fn read<const N: usize, W: Wide>(
+    fn read<const N: usize, W: Wide, I: Id>(
         &self,
-        call: Call<'_, W>,
+        call: Call<'_, W, I>,
         width: usize,
         closing: bool,
     ) -> Option<(Row<'_, N, CELLS>, Option<Flag>)> {
-        let bucket = Self::bucket_of(call.key);
+        let bucket = Self::bucket_of(call.id.key());
         let home = bucket & (N - 1);
         let cells = self.buckets[bucket - home..].first_chunk::<N>()?;
         let flag = OVERFLOWN.get(width).copied().filter(|_| width < Self::WIDEST);

@@ -1,10 +1,9 @@
 //! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation, but for
 //! buckets that overflow; nothing is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
 //!
-//! `entry` is the word, `group` the protocol, `geometry` where a key lives, `chain` how a larger or smaller table takes the place of
+//! `entry` is the word, `id` what it says of a key, `arena` where bytes of keys are, `group` the protocol, `geometry` where a key lives, `chain` how a larger or smaller table takes the place of
 //! another, `size` when, and [`KeyTable`] the whole: root, horizon, counts.
 
-#[cfg_attr(not(test), allow(dead_code))] // until structures with exact keys use it
 mod arena;
 mod call;
 mod chain;
@@ -12,6 +11,7 @@ mod closing;
 mod entry;
 mod geometry;
 mod group;
+mod id;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod row;
@@ -34,12 +34,18 @@ use crate::{
         with_wide,
     },
 };
+use arena::Arena;
 pub(crate) use geometry::Geometry;
 use geometry::Spot;
 pub(crate) use group::Decision;
 use group::{Around, Basis, Ground, Group, Stop};
+use id::{Bytes, Exact, Hashed, Id, Known};
 use size::Sizes;
+use std::cell::Cell;
 use tables::Table;
+
+/// Bytes that a key may have.
+pub(crate) const MAX_LEN: usize = Arena::MAX_LEN;
 
 /// A table of (key, state) with a horizon, shared by all threads.
 pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
@@ -49,6 +55,8 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     wide: AnyWide,
     ground: Ground,
     sizes: Sizes<BUCKETS, CELLS>,
+    /// If keys are told apart by their bytes.
+    bytes: Option<Bytes>,
     /// As a rule no state is further than this above the horizon when it is published.
     span: u64,
     /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
@@ -56,21 +64,41 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     hint: (AtomicPtr<Group<BUCKETS, CELLS>>, AtomicU64),
 }
 
-/// The answer to a call on a full bucket.
+/// There is no room for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
+/// What a table is for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Plan {
+    pub(crate) geometry: Geometry,
+    /// As a rule no state is further than this above the horizon when it is published.
+    pub(crate) span: u64,
+    /// See [`Ground`].
+    pub(crate) evict_within: Option<u64>,
+    /// How many bytes there may be, so that tables grow and shrink. `None`: the first one stays.
+    pub(crate) limit: Option<u64>,
+    /// Keys are told apart by their bytes. The number, a power of two less one, is the distance below a multiple of that power at
+    /// which a state still belongs to the slice of that multiple.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// In how many slices the bytes of keys come and go while a state passes through the span.
+const SLICES: u64 = 16;
+
+/// Bits of a key from here on choose no bucket, and none of them alone a group.
+const SPARE_BITS: u32 = 35;
+
 impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
-    /// `span`: as a rule no state is further than this above the horizon when it is published. `evict_within`: see [`Ground`].
-    /// `limit`: how many bytes there may be in all tables, so that they grow and shrink; `None`: the first one stays.
-    pub(crate) fn new(
-        geometry: Geometry,
-        span: u64,
-        evict_within: Option<u64>,
-        limit: Option<u64>,
-    ) -> Result<Self, ConfigError> {
+    pub(crate) fn new(plan: Plan) -> Result<Self, ConfigError> {
+        let Plan { geometry, span, evict_within, limit, bytes } = plan;
         let sizes = Sizes::new(limit);
         let table = Self::first(geometry, &sizes)?;
+        let bytes = bytes.map(|lead| {
+            let shift = (span / SLICES).max(lead + 1).ilog2();
+            // Room for twice as many slices as there may be: what lies far ahead must not take the place of what lives.
+            Bytes::new(Arena::new(shift, 4 * SLICES as usize, &sizes.budget), lead)
+        });
         let keys = KeyTable {
             hint: (AtomicPtr::new(table.address()), AtomicU64::new(1)),
             root: epoch::Root::new(table),
@@ -78,6 +106,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             wide: AnyWide::detect(),
             ground: Ground::new(evict_within),
             sizes,
+            bytes,
             span,
         };
         if limit.is_none() {
@@ -98,6 +127,12 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
 
     pub(crate) fn wide(&self) -> AnyWide {
         self.wide
+    }
+
+    /// Whether keys are told apart by their bytes.
+    #[inline(always)]
+    pub(crate) fn is_exact(&self) -> bool {
+        self.bytes.is_some()
     }
 
     /// Every state up to here is gone.
@@ -158,6 +193,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
                 more = self.pinned(wide, &epoch::pin()).empty(left.min(STRETCH));
                 left -= left.min(STRETCH);
             }
+            self.retire(&epoch::pin());
             epoch::collect();
             prepares || more
         })
@@ -173,7 +209,28 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
                 pinned.adjust(pinned.newest);
             }
             pinned.empty_the_dead();
+            self.retire(&guard);
         });
+    }
+
+    /// Lets go of the bytes of what is gone; and of the oldest when memory runs out, if that is the policy.
+    fn retire(&self, guard: &epoch::Guard) {
+        if let Some(bytes) = &self.bytes {
+            bytes.retire(self.horizon(), guard);
+            if self.sizes.budget.left() < bytes.arena.bytes(guard) / 8 {
+                self.drive_out(guard);
+            }
+        }
+    }
+
+    /// With a policy of eviction, and no memory for bytes of keys: lets the oldest go. Who has them in hand keeps them.
+    fn drive_out(&self, guard: &epoch::Guard) {
+        if let (Some(bytes), Some(_)) = (&self.bytes, self.ground.evict_within)
+            && let Some((last, keys)) = bytes.arena.oldest(guard)
+            && bytes.arena.retire(last, guard) > 0
+        {
+            self.ground.evicted.add(keys);
+        }
     }
 
     /// How many keys `live(state)` holds for, over every group or over about `sample` of them and scaled up.
@@ -257,20 +314,55 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         }
     }
 
-    /// See [`Group::update`].
+    /// Changes a key that is told apart by its hash. See [`Group::update`].
     #[inline(always)]
     pub(crate) fn update<R>(
         &self,
         hash: KeyHash,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
-        let spot = self.keys.geometry.spot(hash);
+        self.update_id(hash.hi, Hashed(hash.lo), decide)
+    }
+
+    /// .. by its label and bytes, of which there are no more than [`MAX_LEN`]. And the low word of the cell that was published, if one
+    /// was.
+    pub(crate) fn update_exact<R>(
+        &self,
+        hash: KeyHash,
+        key: (u32, &[u8]),
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<(R, u64), Full> {
+        let Some(keys) = &self.keys.bytes else { return self.update(hash, decide).map(|r| (r, hash.lo)) };
+        let put = Cell::new(None);
+        let id = Exact::new(hash.lo, key, keys, self.guard, &put);
+        self.update_id(hash.hi, id, decide).map(|answer| (answer, id.published()))
+    }
+
+    /// .. by what it had when its state was `state`: the low word of its cell, in `hash.lo`. Not if it has another one by now.
+    pub(crate) fn update_known<R>(
+        &self,
+        hash: KeyHash,
+        state: u64,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
+        let Some(keys) = &self.keys.bytes else { return self.update(hash, decide) };
+        self.update_id(hash.hi, Known::new(hash.lo, state, keys, self.guard), decide)
+    }
+
+    #[inline(always)]
+    fn update_id<R>(
+        &self,
+        hi: u64,
+        id: impl Id,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
+        let spot = self.keys.geometry.spot(KeyHash { hi, lo: id.key() });
         if self.alone
-            && let Ok(answer) = self.update_in(self.newest, spot, Basis::Nothing, decide)
+            && let Ok(answer) = self.update_in(self.newest, spot, id, Basis::Nothing, decide)
         {
             return Ok(answer);
         }
-        self.update_over_tables(spot, decide)
+        self.update_over_tables(spot, id, decide)
     }
 
     /// In one table. See [`Group::update`].
@@ -280,6 +372,7 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         &self,
         table: &Table<BUCKETS, CELLS>,
         spot: Spot,
+        id: impl Id,
         basis: Basis,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
@@ -291,7 +384,7 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
             #[cfg(windlass_loom)]
             basis,
         };
-        table.groups[group].update(self.wide, spot.key, around, &self.keys.ground, decide)
+        table.groups[group].update(self.wide, id, around, &self.keys.ground, decide)
     }
 
     /// After the newest table has changed. (Of two that come together one may be late; so what it stored is looked at again.)

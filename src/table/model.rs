@@ -1,9 +1,10 @@
 //! What `loom-tests` sees of the table: the shipped protocol in small geometries.
 
 use super::{
-    Full, Geometry, KeyTable,
+    Full, Geometry, KeyTable, Plan,
     entry::{Entry, Flag, High},
     group::{Around, Decision, Ground, Group, OVERFLOWN},
+    id::Hashed,
 };
 pub use super::{
     arena::model::{Arena, NotPut},
@@ -147,7 +148,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         key: u64,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Stop> {
-        self.group.update(Portable, key, Hint(&self.overflown), &self.ground, decide)
+        self.group.update(Portable, Hashed(key), Hint(&self.overflown), &self.ground, decide)
     }
 }
 
@@ -169,8 +170,7 @@ pub struct Tables<const BUCKETS: usize, const CELLS: usize>(KeyTable<BUCKETS, CE
 impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
     /// With these entries, put in in order.
     pub fn new(entries: &[Cell]) -> Self {
-        let tables =
-            Tables(KeyTable::new(Geometry::of_parts(1), 100, None, None).unwrap_or_else(|e| panic!("{e}")));
+        let tables = Tables(KeyTable::new(plan).unwrap_or_else(|e| panic!("{e}")));
         for &(key, state) in entries {
             assert_eq!(tables.update(key, |_, _| Some(state)), Some((None, true)));
         }

@@ -1,9 +1,10 @@
 //! Rows that may be wider than a bucket, and whose cells may have flags.
 
 use super::{
-    call::{Call, Found, Step},
+    call::{Call, Found, Published, Step},
     entry::{Entry, Flag, High},
     group::{Decision, Ground, least},
+    id::Id,
 };
 use crate::sync::{AtomicPair, Wide, twin};
 use std::array;
@@ -57,7 +58,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     #[inline(always)]
     pub(super) fn visit<R>(
         &self,
-        call: &Call<'_, impl Wide>,
+        call: &Call<'_, impl Wide, impl Id>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         if self.any.has(Flag::Sealed) && !twin!(IgnoreSeal) {
@@ -86,7 +87,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     #[inline(always)]
     fn attempt<R>(
         &self,
-        call: &Call<'_, impl Wide>,
+        call: &Call<'_, impl Wide, impl Id>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
         match self.find(call) {
@@ -94,6 +95,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
             (_, Found::At(cell, entry)) if !call.forgets(entry) => {
                 return call.revise(cell, entry, decide);
             }
+            (_, Found::Doubtful(cell, entry)) => return call.bury(cell, entry),
             (_, Found::Moved) => return Step::Again,
             _ => {}
         }
@@ -110,8 +112,10 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         if self.barred(i / CELLS) {
             return Step::Closing;
         }
-        if !call.publish(self.cell(i), self.entry(call.wide, i), next, None, gone) {
-            return Step::Again;
+        match call.publish(self.cell(i), self.entry(call.wide, i), next, None, false, gone) {
+            Published::Done => {}
+            Published::Lost => return Step::Again,
+            Published::NoBytes => return Step::NoBytes,
         }
         if self.at(i).state() > gone {
             call.ground.evicted.add(1);
@@ -121,7 +125,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
 
     /// The cell that a new key may take: the least of the row, once it is gone or may be evicted.
     #[inline(always)]
-    fn claim(&self, call: &Call<'_, impl Wide>, gone: u64) -> Claim {
+    fn claim(&self, call: &Call<'_, impl Wide, impl Id>, gone: u64) -> Claim {
         if twin!(AnyGoneCell)
             && let Some(i) = self.seen.as_flattened().iter().position(|high| high.state() <= gone)
         {
@@ -153,16 +157,18 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
     /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
     /// which.
     #[inline(always)]
-    pub(super) fn find(&self, call: &Call<'_, impl Wide>) -> (usize, Found<'a>) {
+    pub(super) fn find(&self, call: &Call<'_, impl Wide, impl Id>) -> (usize, Found<'a>) {
         // (With i its bits rise: 0 is the bucket, 1 the other of the pair.)
+        let mut found = (self.home, Found::Nowhere);
         for i in 0..BUCKETS {
             let bucket = self.home ^ if twin!(OuterFirst) { BUCKETS - 1 - i } else { i };
             match call.find(&self.cells[bucket]) {
                 Found::Nowhere => {}
-                found => return (bucket, found),
+                doubtful @ Found::Doubtful(..) => found = (bucket, doubtful),
+                here => return (bucket, here),
             }
         }
-        (self.home, Found::Nowhere)
+        found
     }
 
     /// Whether a cell in there may not change: whoever takes the flag away has not waited for this call.

@@ -4,7 +4,7 @@
 //! overflows, and upkeep by looking at a sample. Then one of twice the size comes on top, or the largest that the budget has room for
 //! beside the tables there are. A table that holds less than a quarter of what it is meant for gives way to a smaller one.
 
-use super::{Pinned, geometry, tables::Table};
+use super::{Pinned, SPARE_BITS, geometry, tables::Table};
 use crate::sync::{AtomicU64, Budget, Counter, Ordering::Relaxed, Switch, Wide, epoch::Stacked};
 use std::{
     ptr,
@@ -58,8 +58,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// A bucket of `newest` has overflowed, where this key lives: from time to time a look at how crowded it is.
     pub(super) fn overflows(&self, newest: &Table<BUCKETS, CELLS>, key: u64) {
         let one_in = (newest.groups.len() * BUCKETS / CHECKS).next_power_of_two() as u64;
-        // (By bits of the key that choose neither bucket nor group.)
-        if self.keys.sizes.vary && (key >> 24).is_multiple_of(one_in) {
+        if self.keys.sizes.vary && (key >> SPARE_BITS).is_multiple_of(one_in) {
             self.adjust(newest);
         }
     }
@@ -106,6 +105,9 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// laid on top. Whether there is more to do.
     pub(super) fn prepare(&self, newest: &Table<BUCKETS, CELLS>, groups: usize) -> bool {
         let sizes = &self.keys.sizes;
+        if !sizes.vary {
+            return false;
+        }
         let Ok(mut spare) = sizes.spare.try_lock() else { return false };
         let live = self.live(newest);
         // (A caller grows it when it holds a quarter more than it is meant for.)

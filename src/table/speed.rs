@@ -11,6 +11,7 @@
 
 use super::{
     group::{Around, Decision, Ground, Group},
+    id::Hashed,
     sweep::Sweep,
 };
 use crate::{
@@ -66,7 +67,7 @@ fn run<const BUCKETS: usize, const CELLS: usize>(window: u64, bytes_per_id: u64,
                 let [low, high] = mixed(i);
                 let group = place(high);
                 let hint = Hint(&overflown[group]);
-                let fresh = table[group].update(wide, low, hint, &ground, |state, gone| match state {
+                let fresh = table[group].update(wide, Hashed(low), hint, &ground, |state, gone| match state {
                     None => Decision::Publish(i.max(gone + 1), true),
                     Some(_) => Decision::Keep(false),
                 });

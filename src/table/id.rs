@@ -1,0 +1,240 @@
+//! What a cell keeps of a key: its fingerprint, or a part of it and where the key's bytes are.
+
+use super::{
+    arena::{Arena, NotPut, Reference},
+    entry::Entry,
+};
+use crate::sync::{epoch::Guard, twin};
+use std::cell::Cell;
+
+/// A key as a call brings it.
+pub(crate) trait Id: Copy {
+    /// What places it: the low bits choose the bucket, the high ones the group. Part of the low word of its cell.
+    fn key(self) -> u64;
+
+    /// Whether a cell with this low word can be its.
+    fn may_be(self, low: u64) -> bool;
+
+    /// Whether such a cell is. `gone`: whether a state is, by the horizon of now.
+    fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is;
+
+    /// The low word for the state `next`, in its own cell or (`None`) in another.
+    fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Is {
+    Yes,
+    No,
+    /// Nobody can tell any more: its bytes may have gone. But somebody may who saw it earlier, so it must be buried before the
+    /// key gets another cell.
+    Doubtful,
+}
+
+/// Told apart by 64 bits of hash.
+#[derive(Clone, Copy)]
+pub(crate) struct Hashed(pub(crate) u64);
+
+impl Id for Hashed {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.0
+    }
+
+    #[inline(always)]
+    fn may_be(self, low: u64) -> bool {
+        low == self.0
+    }
+
+    #[inline(always)]
+    fn is(self, entry: Entry, _: impl Fn(u64) -> bool) -> Is {
+        // An empty cell has the fingerprint 0 as well.
+        if entry.state() == 0 { Is::No } else { Is::Yes }
+    }
+
+    #[inline(always)]
+    fn low(self, _: u64, _: Option<Entry>) -> Result<u64, NotPut> {
+        Ok(self.0)
+    }
+}
+
+/// Where the bytes of keys are: with each change of a key they are in the slice of its state.
+pub(crate) struct Bytes {
+    pub(super) arena: Arena,
+    /// Added to a state before its slice is taken: see `Plan::bytes`.
+    lead: u64,
+}
+
+/// ```text
+///  63               35 34                        3 2        0
+/// +-------------------+---------------------------+----------+
+/// |     tag (29)      | reference (32), inverted  |  bucket  |
+/// +-------------------+---------------------------+----------+
+/// ```
+/// 0 is no reference: of a cell that is empty or was buried.
+const REFERENCE: u64 = 0xffff_ffff << 3;
+
+/// The part of a hash that a cell keeps.
+#[inline(always)]
+pub(super) fn tag(hash: u64) -> u64 {
+    hash & !REFERENCE
+}
+
+#[allow(clippy::cast_possible_truncation)] // these 32 bits
+fn reference(low: u64) -> Option<Reference> {
+    let inverted = ((low & REFERENCE) >> 3) as u32;
+    (inverted != 0).then_some(Reference(!inverted))
+}
+
+fn low(tag: u64, reference: Reference) -> u64 {
+    tag | u64::from(!reference.0) << 3
+}
+
+/// What a buried cell holds.
+pub(super) fn buried(entry: Entry) -> Entry {
+    Entry::new(tag(entry.key()), entry.high())
+}
+
+impl Bytes {
+    pub(crate) fn new(arena: Arena, lead: u64) -> Bytes {
+        Bytes { arena, lead }
+    }
+
+    fn slice(&self, state: u64) -> u64 {
+        self.arena.slice(state.saturating_add(self.lead))
+    }
+
+    /// Lets go of the bytes of what is gone.
+    pub(super) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
+        self.arena.retire(horizon.saturating_add(self.lead), guard)
+    }
+}
+
+/// Told apart by its bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct Exact<'a> {
+    tag: u64,
+    label: u32,
+    bytes: &'a [u8],
+    keys: &'a Bytes,
+    guard: &'a Guard,
+    /// Where they are, once this call knows.
+    put: &'a Cell<Option<(u64, Reference)>>,
+}
+
+impl<'a> Exact<'a> {
+    /// `hash`: the low half of its hash. `put`: for the call's use.
+    pub(crate) fn new(
+        hash: u64,
+        (label, bytes): (u32, &'a [u8]),
+        keys: &'a Bytes,
+        guard: &'a Guard,
+        put: &'a Cell<Option<(u64, Reference)>>,
+    ) -> Self {
+        Exact { tag: tag(hash), label, bytes, keys, guard, put }
+    }
+
+    /// The low word of the cell that this call has published, if it has.
+    pub(super) fn published(self) -> u64 {
+        self.put.get().map_or(self.tag, |(_, at)| low(self.tag, at))
+    }
+}
+
+impl Id for Exact<'_> {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        self.tag
+    }
+
+    #[inline(always)]
+    fn may_be(self, low: u64) -> bool {
+        tag(low) == self.tag
+    }
+
+    #[inline(always)]
+    fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
+        let Some(at) = reference(entry.key()) else { return Is::No };
+        // The horizon after the cell: if it lives by that, its segment is there, or can be seen to have been let go.
+        if gone(entry.state()) && !twin!(LookAtTheDead) {
+            return Is::Doubtful;
+        }
+        match self.keys.arena.holds(self.keys.slice(entry.state()), at, self.label, self.bytes, self.guard) {
+            Some(true) => Is::Yes,
+            Some(false) => Is::No,
+            None => Is::Doubtful,
+        }
+    }
+
+    #[inline(always)]
+    fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut> {
+        let slice = self.keys.slice(next);
+        if let Some(own) = own
+            && self.keys.slice(own.state()) == slice
+        {
+            self.put.set(reference(own.key()).map(|at| (slice, at)));
+            return Ok(own.key());
+        }
+        let at = match self.put.get() {
+            Some((there, at)) if there == slice => at,
+            _ => self.keys.arena.put(slice, self.label, self.bytes, self.guard)?,
+        };
+        self.put.set(Some((slice, at)));
+        Ok(low(self.tag, at))
+    }
+}
+
+/// A key of which the low word is known, from where it was changed before, and its state then. It has a cell with that word in that
+/// slice, or is not there.
+#[derive(Clone, Copy)]
+pub(crate) struct Known<'a> {
+    low: u64,
+    slice: u64,
+    keys: &'a Bytes,
+    guard: &'a Guard,
+}
+
+impl<'a> Known<'a> {
+    pub(crate) fn new(low: u64, state: u64, keys: &'a Bytes, guard: &'a Guard) -> Self {
+        Known { low, slice: keys.slice(state), keys, guard }
+    }
+}
+
+impl Id for Known<'_> {
+    fn key(self) -> u64 {
+        tag(self.low)
+    }
+
+    fn may_be(self, low: u64) -> bool {
+        low == self.low
+    }
+
+    fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
+        if gone(entry.state()) || self.keys.slice(entry.state()) != self.slice { Is::No } else { Is::Yes }
+    }
+
+    fn low(self, next: u64, _: Option<Entry>) -> Result<u64, NotPut> {
+        let at = reference(self.low).ok_or(NotPut::Gone)?;
+        let to = self.keys.slice(next);
+        Ok(low(tag(self.low), self.keys.arena.carry(self.slice, at, to, self.guard)?))
+    }
+}
+
+/// The record of an entry, to be looked for in other tables.
+pub(super) struct Record {
+    bytes: Vec<u8>,
+    put: Cell<Option<(u64, Reference)>>,
+}
+
+impl Record {
+    pub(super) fn new() -> Record {
+        Record { bytes: Vec::new(), put: Cell::new(None) }
+    }
+
+    /// `None`: it has been buried, or its bytes are gone.
+    pub(super) fn of<'a>(&'a mut self, entry: Entry, keys: &'a Bytes, guard: &'a Guard) -> Option<Exact<'a>> {
+        let (slice, at) = (keys.slice(entry.state()), reference(entry.key())?);
+        let label = keys.arena.read(slice, at, &mut self.bytes, guard)?;
+        self.put.set(Some((slice, at)));
+        Some(Exact::new(entry.key(), (label, &self.bytes), keys, guard, &self.put))
+    }
+}
