@@ -40,9 +40,11 @@ const FULL: [Shape; 2] = [
 const QUICK: [Shape; 2] =
     [Shape::with_live_ids("dedup_1m", 50_000, 50_000), Shape::with_live_ids("dedup_8m", 100_000, 50_000)];
 
-const FUNCTIONS: [Entry; 8] = [
-    Entry::of::<ours::Single>(),
-    Entry::of::<ours::Batch>(),
+const FUNCTIONS: [Entry; 10] = [
+    Entry::of::<ours::Single<false>>(),
+    Entry::of::<ours::Batch<false>>(),
+    Entry::of::<ours::Single<true>>(),
+    Entry::of::<ours::Batch<true>>(),
     Entry::of::<rivals::MutexHashMap>(),
     Entry::of::<rivals::DashMap<0>>(),
     Entry::of::<rivals::DashMap<1024>>(),

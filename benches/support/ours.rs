@@ -1,6 +1,6 @@
 //! windlass, called event by event and in batches.
 
-use windlass::{Dedup, Refused, Seed, Verdict, Window};
+use windlass::{Dedup, Identity, Refused, Seed, Verdict, Window};
 
 use super::{
     contender::{Contender, Upkeep},
@@ -9,17 +9,18 @@ use super::{
 
 const SEED: Seed = Seed(0x77_69_6e_64_6c_61_73_73); // fixed, so that runs repeat
 
-/// `observe_at`, one call for each event.
-pub(crate) struct Single(Dedup);
+/// `observe_at`, one call for each event. `EXACT`: ids are told apart by their bytes.
+pub(crate) struct Single<const EXACT: bool>(Dedup);
 
 /// `observe_events`, one call for each chunk; every event has its own tick and gets its own verdict.
-pub(crate) struct Batch(Dedup);
+pub(crate) struct Batch<const EXACT: bool>(Dedup);
 
 /// The window is the stream's; the lateness is what threads may drift.
-fn dedup(shape: &Shape, room: usize) -> Dedup {
+fn dedup(shape: &Shape, room: usize, exact: bool) -> Dedup {
     Dedup::builder(Window::last_n(shape.window))
         .lateness(Window::last_n(shape.drift()))
         .capacity(room)
+        .identity(if exact { Identity::Bytes } else { Identity::Hash })
         .seed(SEED)
         .build()
         .expect("the shape is valid")
@@ -33,13 +34,13 @@ fn is_fresh(dedup: &Dedup, answer: &Result<Verdict, Refused>) -> bool {
     }
 }
 
-impl Contender for Single {
-    const NAME: &'static str = "windlass";
+impl<const EXACT: bool> Contender for Single<EXACT> {
+    const NAME: &'static str = if EXACT { "windlass_exact" } else { "windlass" };
     const UPKEEP: Upkeep = Upkeep::Itself("event number");
     type Scratch = ();
 
-    fn new(shape: &Shape, room: usize) -> Single {
-        Single(dedup(shape, room))
+    fn new(shape: &Shape, room: usize) -> Self {
+        Single(dedup(shape, room, EXACT))
     }
 
     fn observe(&self, events: &[Event], (): &mut ()) -> u64 {
@@ -51,13 +52,13 @@ impl Contender for Single {
     }
 }
 
-impl Contender for Batch {
-    const NAME: &'static str = "windlass_batch";
+impl<const EXACT: bool> Contender for Batch<EXACT> {
+    const NAME: &'static str = if EXACT { "windlass_exact_batch" } else { "windlass_batch" };
     const UPKEEP: Upkeep = Upkeep::Itself("event number");
     type Scratch = Vec<Result<Verdict, Refused>>;
 
-    fn new(shape: &Shape, room: usize) -> Batch {
-        Batch(dedup(shape, room))
+    fn new(shape: &Shape, room: usize) -> Self {
+        Batch(dedup(shape, room, EXACT))
     }
 
     fn observe(&self, events: &[Event], answers: &mut Self::Scratch) -> u64 {

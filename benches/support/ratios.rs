@@ -14,10 +14,17 @@ struct Demand {
     at_least: [Option<f64>; 2],
 }
 
-const DEMANDS: [Demand; 3] = [
+const DEMANDS: [Demand; 5] = [
     Demand { ours: "windlass", theirs: None, at_least: [Some(1.0), Some(1.5)] },
     Demand { ours: "windlass_batch", theirs: None, at_least: [Some(2.5), Some(3.5)] },
     Demand { ours: "windlass_batch", theirs: Some("mutex_hashmap"), at_least: [None, Some(5.0)] },
+    // Exact ids may cost 1.6 times as much.
+    Demand { ours: "windlass_exact", theirs: Some("windlass"), at_least: [Some(0.63), Some(0.63)] },
+    Demand {
+        ours: "windlass_exact_batch",
+        theirs: Some("windlass_batch"),
+        at_least: [Some(0.63), Some(0.63)],
+    },
 ];
 
 /// Million operations per second of one function with 1 and 2 threads, where measured.

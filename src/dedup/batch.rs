@@ -14,8 +14,15 @@ const AHEAD: usize = 16;
 /// For how many events a batch holds its pin: long enough to be free, short enough not to hold back memory.
 const PINNED: usize = 64;
 
+/// .. and how many its key's bytes, where they are compared: the bucket, which says where they lie, has to be here by then.
+const SOON: usize = AHEAD / 2;
+
 /// Observes the i-th event of a batch.
 trait Observe {
+    /// What is to be done for an event of which the bucket is here.
+    #[inline(always)]
+    fn prepare<W: Wide>(&self, _: &Pinned<'_, W>, _: KeyHash) {}
+
     fn observe<W: Wide>(
         &self,
         dedup: &Dedup,
@@ -46,6 +53,11 @@ impl Observe for ByHash {
 struct ByBytes<F>(F);
 
 impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
+    #[inline(always)]
+    fn prepare<W: Wide>(&self, table: &Pinned<'_, W>, hash: KeyHash) {
+        table.prefetch_bytes(hash);
+    }
+
     fn observe<W: Wide>(
         &self,
         dedup: &Dedup,
@@ -139,6 +151,7 @@ impl Dedup {
                     if i + AHEAD < n {
                         ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
+                    observe.prepare(&table, ahead[(i + SOON) % AHEAD].0);
                     observe.observe(self, &table, i, hash, now)
                 }));
             }

@@ -322,7 +322,7 @@ impl Dedup {
     }
 
     /// Ids that are told apart by their bytes.
-    #[inline(never)]
+    #[inline(always)]
     fn observe_exact(
         &self,
         table: &Pinned<'_, impl Wide>,
@@ -330,13 +330,15 @@ impl Dedup {
         key: impl Key,
         now: Tick,
     ) -> Outcome {
-        key.with_bytes(|kind, bytes| {
-            if bytes.len() > MAX_LEN {
-                return Err(Refused::TooLong);
-            }
-            let update = |now| table.update_exact(hash, (kind, bytes), self.rule.observe(now)).map(|r| r.0);
-            self.outcome(self.judge(now, update))
-        })
+        self.outcome(key.with_bytes(|kind, bytes| self.judge_exact(table, hash, (kind, bytes), now)))
+    }
+
+    #[inline(never)]
+    fn judge_exact(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, key: (u32, &[u8]), now: Tick) -> u64 {
+        if key.1.len() > MAX_LEN {
+            return TOO_LONG;
+        }
+        self.judge(now, |now| table.update_exact(hash, key, self.rule.observe(now)).map(|(code, _)| code))
     }
 
     #[inline(always)]
@@ -350,6 +352,7 @@ impl Dedup {
             FRESH => Ok(Verdict::Fresh),
             FULL => Err(Refused::Full),
             JUMP => Err(Refused::Jump),
+            TOO_LONG => Err(Refused::TooLong),
             first => Ok(Verdict::Duplicate { first_seen: Some(self.origin.tick(first)) }),
         }
     }
@@ -399,6 +402,7 @@ const SAMPLE: usize = 256;
 const FRESH: u64 = 0;
 const FULL: u64 = u64::MAX;
 const JUMP: u64 = u64::MAX - 1;
+const TOO_LONG: u64 = u64::MAX - 2;
 
 impl Maintain for Dedup {
     fn maintain_at(&self, now: Tick, budget: usize) -> bool {

@@ -397,6 +397,18 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         prefetch(group.cast::<[AtomicPair; CELLS]>().wrapping_add(Self::bucket_of(key)));
     }
 
+    /// The first cell of a key's own bucket whose low word is one that `wanted` takes.
+    #[inline(always)]
+    pub(super) fn find_at_home(
+        &self,
+        wide: impl Wide,
+        key: u64,
+        wanted: impl Fn(u64) -> bool,
+    ) -> Option<Entry> {
+        let cells = &self.buckets[Self::bucket_of(key)];
+        cells.iter().find(|cell| wanted(wide.low(cell))).map(|cell| wide.load(cell))
+    }
+
     /// And for the rest of a row that has overflowed, as far as that is likely to be looked at.
     #[inline(always)]
     pub(crate) fn prefetch_pair(&self, key: u64, overflown: &AtomicU8) {

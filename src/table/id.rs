@@ -104,6 +104,14 @@ impl Bytes {
         self.arena.slice(state.saturating_add(self.lead))
     }
 
+    /// Asks for the bytes of an entry's key.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, entry: Entry, guard: &Guard) {
+        if let Some(at) = reference(entry.key()) {
+            self.arena.prefetch(self.slice(entry.state()), at, guard);
+        }
+    }
+
     /// Lets go of the bytes of what is gone.
     pub(super) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
         self.arena.retire(horizon.saturating_add(self.lead), guard)

@@ -86,6 +86,9 @@ pub(crate) struct Plan {
 /// In how many slices the bytes of keys come and go while a state passes through the span.
 const SLICES: u64 = 16;
 
+/// Slots for slices: twice as many as can be alive, as what lies far ahead must not take the place of what lives.
+const SLOTS: usize = 64;
+
 /// Bits of a key from here on choose no bucket, and none of them alone a group.
 const SPARE_BITS: u32 = 35;
 
@@ -96,8 +99,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         let table = Self::first(geometry, &sizes)?;
         let bytes = bytes.map(|lead| {
             let shift = (span / SLICES).max(lead + 1).ilog2();
-            // Room for twice as many slices as there may be: what lies far ahead must not take the place of what lives.
-            Bytes::new(Arena::new(shift, 4 * SLICES as usize, &sizes.budget), lead)
+            Bytes::new(Arena::new(shift, SLOTS, &sizes.budget), lead)
         });
         let keys = KeyTable {
             hint: (AtomicPtr::new(table.address()), AtomicU64::new(1)),
@@ -215,11 +217,11 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
 
     /// Lets go of the bytes of what is gone; and of the oldest when memory runs out, if that is the policy.
     fn retire(&self, guard: &epoch::Guard) {
-        if let Some(bytes) = &self.bytes {
-            bytes.retire(self.horizon(), guard);
-            if self.sizes.budget.left() < bytes.arena.bytes(guard) / 8 {
-                self.drive_out(guard);
-            }
+        let Some(bytes) = &self.bytes else { return };
+        bytes.retire(self.horizon(), guard);
+        let scarce = || self.sizes.budget.left() < bytes.arena.bytes(guard) / 8;
+        if self.ground.evict_within.is_some() && self.sizes.budget.is_limited() && scarce() {
+            self.drive_out(guard);
         }
     }
 
@@ -311,6 +313,19 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
             && let Some(older) = self.newest.below().get(self.guard)
         {
             older.prefetch(spot);
+        }
+    }
+
+    /// Asks for the bytes that a key will be compared with soon. After [`Pinned::prefetch`], when that has been.
+    #[inline(always)]
+    pub(crate) fn prefetch_bytes(&self, hash: KeyHash) {
+        if let Some(keys) = &self.keys.bytes {
+            let tag = id::tag(hash.lo);
+            let spot = self.keys.geometry.spot(KeyHash { lo: tag, ..hash });
+            let of_key = |low: u64| id::tag(low) == tag;
+            if let Some(entry) = self.newest.group(spot).find_at_home(self.wide, tag, of_key) {
+                keys.prefetch(entry, self.guard);
+            }
         }
     }
 
