@@ -55,17 +55,22 @@ use std::fmt;
 /// # Guarantees
 /// Every operation is linearizable per id and lock-free; a duplicate is answered without a write to shared memory, a fresh
 /// id with one compare-and-exchange. A call costs one cache miss (two adjacent lines), and more for the buckets that overflow
-/// (about 1 in 25 at full capacity). Memory is allocated by building, by [`Dedup::reset`], and a few bytes once or twice a
-/// window by the upkeep that calls share.
+/// (about 1 in 25 at full capacity). Nothing is allocated for a single id: memory is, by building, by [`Dedup::reset`], by growing and
+/// shrinking, and a few bytes once or twice a window by the upkeep that calls share.
 ///
 /// # Identity
 /// Ids are told apart by 64 bits of their hash beside their group: a fresh id is taken for a duplicate with a probability
-/// of 3.5e-18 (64 cells looked at, of 2^64) per call at most. `u64` ids are told apart exactly.
+/// of 3.5e-18 (64 cells looked at, of 2^64) per call at most. `u64` ids are told apart exactly. That is the default, since it costs
+/// next to nothing, and with a seed that nobody knows nobody can make ids collide. With [`Identity::Bytes`] ids are kept and compared byte by byte: exact
+/// for whatever ids, for about half as much time again in single calls and twice as much in batches, and the bytes.
 ///
 /// # Memory
-/// 40 bytes for each id of the capacity ([`Dedup::memory_bytes`]), fixed when it is built, given out by the system as it is
-/// touched. Ids spread over buckets by chance, so the capacity is a promise of statistics: in simulations of 2e7 admissions at
-/// full capacity none was refused.
+/// 40 bytes for each id of the capacity ([`Dedup::memory_bytes`]), given out by the system as it is touched. Ids spread over buckets by
+/// chance, so the capacity is a promise of statistics: in simulations of 2e7 admissions at full capacity none was refused. With
+/// [`DedupBuilder::max_memory`] a table that is crowded (by a quarter more ids than it is meant for) gives way to a larger one,
+/// and one with less than a quarter of them to a smaller one, while callers go on: 32 to 64 bytes an id, and as much as two tables
+/// together for up to a window, or until upkeep has emptied the old one. [`Identity::Bytes`] adds 8 bytes and the id's length,
+/// rounded up to 8, and a 16th of that or less.
 pub struct Dedup {
     table: KeyTable,
     rule: Rule,

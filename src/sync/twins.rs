@@ -47,8 +47,6 @@ pub enum Twin {
     ForwardBlindly,
     /// .. nor whether it is gone.
     ForwardDead,
-    /// The flags of sealed cells may change: a row that is sealed becomes narrow.
-    OpenSealed,
     /// The bytes of a key that is gone are looked at.
     LookAtTheDead,
     /// A cell that may have been the key's is left as it is when it gets another one.

@@ -7,7 +7,7 @@ use super::{
 use crate::sync::{
     AtomicPair, AtomicU8,
     Ordering::{Acquire, Relaxed},
-    Wide, prefetch, twin,
+    Wide, prefetch,
 };
 use std::iter;
 
@@ -113,8 +113,7 @@ impl Place<'_> {
 
     /// Not if it is sealed: what is frozen is the width of a row as well.
     fn change(&self, wide: impl Wide, high: High) -> bool {
-        let open = !self.high().has(Flag::Sealed) || twin!(OpenSealed);
-        open && wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
+        !self.high().has(Flag::Sealed) && wide.cas(self.cell, self.entry, Entry::new(self.entry.key(), high))
     }
 }
 
