@@ -9,8 +9,9 @@ use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// The 128-bit hash of a key.
 ///
-/// `hi` chooses the place (group, row), `lo` is the fingerprint kept there, whose low bits choose the bucket in the group. Whoever
-/// makes one by hand: `lo` must tell keys apart by itself, and its low bits must spread them.
+/// `hi` chooses the place (group, row), `lo` is the fingerprint kept there, whose lowest bits choose the bucket in the group, and whose
+/// highest ones the group in a table that has grown. Whoever makes one by hand: `lo` must tell keys apart by itself, and its bits at both ends must
+/// spread them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyHash {
     /// Chooses the group.

@@ -4,7 +4,7 @@ use super::{Dedup, Outcome};
 use crate::{
     hash::{Key, KeyHash},
     sync::{Wide, epoch, with_wide},
-    table::Pinned,
+    table::{Ahead, Pinned},
     time::Tick,
 };
 
@@ -31,6 +31,10 @@ trait Observe {
         hash: KeyHash,
         now: Tick,
     ) -> Outcome;
+
+    /// .. before the pin ends.
+    #[inline(always)]
+    fn unpin<W: Wide>(&self, _: &Pinned<'_, W>) {}
 }
 
 struct ByHash;
@@ -50,7 +54,7 @@ impl Observe for ByHash {
 }
 
 /// Of the i-th key.
-struct ByBytes<F>(F);
+struct ByBytes<F>(F, Ahead);
 
 impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
     #[inline(always)]
@@ -66,7 +70,11 @@ impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
         hash: KeyHash,
         now: Tick,
     ) -> Outcome {
-        dedup.observe_exact(table, hash, self.0(i), now)
+        dedup.observe_exact(table, hash, self.0(i), Some(&self.1), now)
+    }
+
+    fn unpin<W: Wide>(&self, table: &Pinned<'_, W>) {
+        table.give_back(&self.1);
     }
 }
 
@@ -116,7 +124,7 @@ impl Dedup {
             (key.key_hash(self.seed), tick)
         };
         if self.table.is_exact() {
-            self.run(n, hashed, &ByBytes(|i| event(i).0), outcomes);
+            self.run(n, hashed, &ByBytes(|i| event(i).0, Ahead::default()), outcomes);
         } else {
             self.run(n, hashed, &ByHash, outcomes);
         }
@@ -154,6 +162,7 @@ impl Dedup {
                     observe.prepare(&table, ahead[(i + SOON) % AHEAD].0);
                     observe.observe(self, &table, i, hash, now)
                 }));
+                observe.unpin(&table);
             }
         });
     }

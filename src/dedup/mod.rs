@@ -14,7 +14,7 @@ use crate::{
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
     sync::{AtomicU64, Counter, Ordering::Relaxed, Wide, epoch, with_wide},
-    table::{Decision, Full, KeyTable, MAX_LEN, Pinned},
+    table::{Ahead, Decision, Full, KeyTable, MAX_LEN, Pinned},
     time::{Clock, Tick, Window},
 };
 pub use builder::{DedupBuilder, Identity, OnFull, Refresh};
@@ -206,7 +206,7 @@ impl Dedup {
             let guard = epoch::pin();
             let table = self.table.pinned(wide, &guard);
             if self.table.is_exact() {
-                return self.observe_exact(&table, hash, key, now);
+                return self.observe_exact(&table, hash, key, None, now);
             }
             self.observe_pinned(&table, hash, now)
         })
@@ -320,7 +320,7 @@ impl Dedup {
                 if self.table.is_exact() && bytes.len() > MAX_LEN {
                     return Err(Refused::TooLong);
                 }
-                let (answer, lo) = table.update_exact(hash, (kind, bytes), decide).map_err(|_| Refused::Full)?;
+                let (answer, lo) = table.update_exact(hash, (kind, bytes), None, decide).map_err(|_| Refused::Full)?;
                 Ok((answer, KeyHash { lo, ..hash }))
             })
         })
@@ -333,17 +333,27 @@ impl Dedup {
         table: &Pinned<'_, impl Wide>,
         hash: KeyHash,
         key: impl Key,
+        ahead: Option<&Ahead>,
         now: Tick,
     ) -> Outcome {
-        self.outcome(key.with_bytes(|kind, bytes| self.judge_exact(table, hash, (kind, bytes), now)))
+        self.outcome(key.with_bytes(|kind, bytes| self.judge_exact(table, hash, (kind, bytes), ahead, now)))
     }
 
     #[inline(never)]
-    fn judge_exact(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, key: (u32, &[u8]), now: Tick) -> u64 {
+    fn judge_exact(
+        &self,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        key: (u32, &[u8]),
+        ahead: Option<&Ahead>,
+        now: Tick,
+    ) -> u64 {
         if key.1.len() > MAX_LEN {
             return TOO_LONG;
         }
-        self.judge(now, |now| table.update_exact(hash, key, self.rule.observe(now)).map(|(code, _)| code))
+        self.judge(now, |now| {
+            table.update_exact(hash, key, ahead, self.rule.observe(now)).map(|(code, _)| code)
+        })
     }
 
     #[inline(always)]

@@ -1,7 +1,7 @@
 //! What a cell keeps of a key: its fingerprint, or a part of it and where the key's bytes are.
 
 use super::{
-    arena::{Arena, NotPut, Reference},
+    arena::{Ahead, Arena, NotPut, Reference},
     entry::Entry,
 };
 use crate::sync::{epoch::Guard, twin};
@@ -128,6 +128,8 @@ pub(crate) struct Exact<'a> {
     guard: &'a Guard,
     /// Where they are, once this call knows.
     put: &'a Cell<Option<(u64, Reference)>>,
+    /// For one of many calls.
+    ahead: Option<&'a Ahead>,
 }
 
 impl<'a> Exact<'a> {
@@ -139,7 +141,13 @@ impl<'a> Exact<'a> {
         guard: &'a Guard,
         put: &'a Cell<Option<(u64, Reference)>>,
     ) -> Self {
-        Exact { tag: tag(hash), label, bytes, keys, guard, put }
+        Exact { tag: tag(hash), label, bytes, keys, guard, put, ahead: None }
+    }
+
+    /// As one of many calls under one guard, by one thread.
+    #[inline(always)]
+    pub(super) fn with(self, ahead: Option<&'a Ahead>) -> Self {
+        Exact { ahead, ..self }
     }
 
     /// The low word of the cell that this call has published, if it has.
@@ -184,7 +192,10 @@ impl Id for Exact<'_> {
         }
         let at = match self.put.get() {
             Some((there, at)) if there == slice => at,
-            _ => self.keys.arena.put(slice, self.label, self.bytes, self.guard)?,
+            _ => match self.ahead {
+                None => self.keys.arena.put(slice, self.label, self.bytes, self.guard)?,
+                Some(ahead) => self.keys.arena.put_ahead(ahead, slice, self.label, self.bytes, self.guard)?,
+            },
         };
         self.put.set(Some((slice, at)));
         Ok(low(self.tag, at))

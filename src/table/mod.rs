@@ -34,6 +34,7 @@ use crate::{
         with_wide,
     },
 };
+pub(crate) use arena::Ahead;
 use arena::Arena;
 pub(crate) use geometry::Geometry;
 use geometry::Spot;
@@ -339,17 +340,25 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         self.update_id(hash.hi, Hashed(hash.lo), decide)
     }
 
-    /// .. by its label and bytes, of which there are no more than [`MAX_LEN`]. And the low word of the cell that was published, if one
+    /// After calls with `ahead`, under the same guard.
+    pub(crate) fn give_back(&self, ahead: &Ahead) {
+        if let Some(keys) = &self.keys.bytes {
+            keys.arena.give_back(ahead, self.guard);
+        }
+    }
+
+    /// .. by its label and bytes, of which there are no more than [`MAX_LEN`]. `ahead`: for one of many calls. And the low word of the cell that was published, if one
     /// was.
     pub(crate) fn update_exact<R>(
         &self,
         hash: KeyHash,
         key: (u32, &[u8]),
+        ahead: Option<&Ahead>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<(R, u64), Full> {
         let Some(keys) = &self.keys.bytes else { return self.update(hash, decide).map(|r| (r, hash.lo)) };
         let put = Cell::new(None);
-        let id = Exact::new(hash.lo, key, keys, self.guard, &put);
+        let id = Exact::new(hash.lo, key, keys, self.guard, &put).with(ahead);
         self.update_id(hash.hi, id, decide).map(|answer| (answer, id.published()))
     }
 

@@ -50,7 +50,7 @@ use crate::sync::{
 use memory::Memory;
 use record::{Head, Word};
 use segment::Segment;
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 /// Records in segments, one for each slice of states. Shared by all threads.
 pub(crate) struct Arena {
@@ -63,6 +63,23 @@ pub(crate) struct Arena {
 /// Where a record lies in the segment of its slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reference(pub(crate) u32);
+
+/// Words that are taken at a time for several records: 16 of 16 bytes.
+const AHEAD: usize = 48;
+
+/// Room taken ahead by one thread: see [`Arena::put_ahead`].
+#[derive(Default)]
+pub(crate) struct Ahead(Cell<Room>);
+
+#[derive(Clone, Copy, Default)]
+struct Room {
+    slice: u64,
+    /// The next record's reference.
+    at: u32,
+    /// Words from there on.
+    left: u32,
+    puts: u64,
+}
 
 /// Why a record was not put. Nothing has changed then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +119,57 @@ impl Arena {
         guard: &Guard,
     ) -> Result<Reference, NotPut> {
         let head = Head::new(label, bytes.len()).ok_or(NotPut::TooLong)?;
-        let (at, room) = self.take(slice, head, guard)?;
+        let (at, room) = self.take(slice, head.words(), guard)?;
         record::write(room, head, bytes);
         Ok(at)
+    }
+
+    /// The same for one of several records by one thread: most of them into room that was taken with the first. Under one guard, and
+    /// with [`Arena::give_back`] in the end.
+    #[inline]
+    pub(crate) fn put_ahead(
+        &self,
+        ahead: &Ahead,
+        slice: u64,
+        label: u32,
+        bytes: &[u8],
+        guard: &Guard,
+    ) -> Result<Reference, NotPut> {
+        let head = Head::new(label, bytes.len()).ok_or(NotPut::TooLong)?;
+        let words = head.words();
+        let mut room = ahead.0.get();
+        if room.slice != slice || (room.left as usize) < words {
+            self.give_back(ahead, guard);
+            if words > AHEAD {
+                return self.put(slice, label, bytes, guard);
+            }
+            // Where there is not so much room there may be enough for one.
+            let Ok((at, _)) = self.take(slice, AHEAD, guard) else {
+                return self.put(slice, label, bytes, guard);
+            };
+            #[allow(clippy::cast_possible_truncation)] // a small constant
+            let left = AHEAD as u32;
+            room = Room { slice, at: at.0, left, puts: 0 };
+        }
+        let at = Reference(room.at);
+        let Some(to) = self.words(slice, at, guard) else { return Err(NotPut::Gone) };
+        record::write(to, head, bytes);
+        #[allow(clippy::cast_possible_truncation)] // no more than AHEAD
+        let words = words as u32;
+        ahead.0.set(Room { at: room.at + words, left: room.left - words, puts: room.puts + 1, ..room });
+        Ok(at)
+    }
+
+    /// Gives back what is left of the room that was taken ahead.
+    pub(crate) fn give_back(&self, ahead: &Ahead, guard: &Guard) {
+        let room = ahead.0.take();
+        if room.puts == 0 {
+            return;
+        }
+        if let Some(segment) = self.slot(room.slice).get(guard).filter(|segment| segment.slice == room.slice)
+        {
+            segment.give_back(Reference(room.at + room.left), room.left, room.puts);
+        }
     }
 
     /// Whether these are the record's label and bytes. `None`: it has gone.
@@ -141,7 +206,7 @@ impl Arena {
         if from == to {
             return Ok(at);
         }
-        let (at, room) = self.take(to, head, guard)?;
+        let (at, room) = self.take(to, head.words(), guard)?;
         record::copy(record, room);
         Ok(at)
     }
@@ -201,12 +266,12 @@ impl Arena {
         segment.words(at, guard)
     }
 
-    /// A range for a record of this head.
+    /// A range of so many words.
     #[inline(always)]
     fn take<'g>(
         &'g self,
         slice: u64,
-        head: Head,
+        words: usize,
         guard: &'g Guard,
     ) -> Result<(Reference, &'g [Word]), NotPut> {
         let segment = match self.slot(slice).get(guard) {
@@ -214,7 +279,7 @@ impl Arena {
             _ => self.open(slice, guard).ok_or(NotPut::Gone)?,
         };
         let none = || if segment.is_gone() { NotPut::Gone } else { NotPut::NoRoom };
-        segment.take(head.words(), &self.memory, guard).ok_or_else(none)
+        segment.take(words, &self.memory, guard).ok_or_else(none)
     }
 
     /// The slice's segment, in the place of an older one. `None`: a later one is there.

@@ -87,6 +87,14 @@ impl Segment {
         Some((Reference((shard as u32) << PLACE_BITS | place.0), room))
     }
 
+    /// Takes back what is left of a range, if nothing was taken behind it since, and counts what was put there.
+    pub(super) fn give_back(&self, end: Reference, left: u32, puts: u64) {
+        let shard = (end.0 >> PLACE_BITS) as usize;
+        if let Some(shard) = self.shards.as_deref().and_then(|shards| shards.get(shard)) {
+            shard.give_back(Place(end.0 & ((1 << PLACE_BITS) - 1)), left, puts);
+        }
+    }
+
     /// The words from `at` to the end of its chunk. `None` if it was never handed out, or all is gone.
     #[inline(always)]
     pub(super) fn words<'g>(&'g self, at: Reference, guard: &'g Guard) -> Option<&'g [Word]> {
@@ -160,6 +168,18 @@ impl Shard {
                 Err(other) => cursor = other,
             }
             retry();
+        }
+    }
+
+    /// See [`Segment::give_back`]. A range counts as one record when it is taken.
+    #[allow(clippy::cast_possible_truncation)] // a cursor's low half
+    fn give_back(&self, end: Place, left: u32, puts: u64) {
+        let cursor = self.cursor.load(Relaxed);
+        let more = puts.saturating_sub(1) * ENTRY;
+        let fewer = cursor.wrapping_add(more).wrapping_sub(u64::from(left));
+        let is_last = cursor as u32 == end.0;
+        if !is_last || self.cursor.compare_exchange(cursor, fewer, Relaxed, Relaxed).is_err() {
+            self.cursor.fetch_add(more, Relaxed);
         }
     }
 
