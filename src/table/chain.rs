@@ -151,7 +151,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         if let Some(oldest) = self.newest().older(self.guard).last()
             && oldest.is_dead(self.keys.horizon(), self.keys.span)
         {
-            self.empty((oldest.groups.len() / 512 + 1).min(1024));
+            self.empty((oldest.groups.len() / 512 + 1).min(256));
         }
     }
 

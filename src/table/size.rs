@@ -32,8 +32,9 @@ struct Spare<const BUCKETS: usize, const CELLS: usize> {
     touched: usize,
 }
 
-/// Groups that are looked at to find out how crowded a table is: some 800 keys at capacity, so 4 % off.
-const SAMPLE: usize = 32;
+/// Groups that are looked at to find out how crowded a table is: some 800 keys at capacity, so 4 % off. And so many where it seems
+/// to be: 1 %.
+const SAMPLE: [usize; 2] = [32, 256];
 
 /// While all buckets of a table overflow, so many looks at how crowded it is.
 const CHECKS: usize = 256;
@@ -71,7 +72,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
         let gone = self.keys.ground.horizon();
         if self.can_grow(newest) && sizes.calm_at.load(Relaxed) != gone {
-            let live = self.live(newest);
+            let live = self.live(newest, SAMPLE[0]);
             if 4 * live < 3 * newest.capacity() {
                 // Not to be found out again for each of them.
                 sizes.calm_at.store(gone, Relaxed);
@@ -87,8 +88,12 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         if !self.keys.sizes.vary || !ptr::eq(self.newest(), newest) {
             return;
         }
-        let live = self.live(newest);
-        if 4 * live > 5 * newest.capacity() {
+        let mut live = self.live(newest, SAMPLE[0]);
+        let crowded = |live| 4 * live > 5 * newest.capacity();
+        if crowded(live) {
+            live = self.live(newest, SAMPLE[1]);
+        }
+        if crowded(live) {
             self.grow(newest, live);
         } else if 4 * live < newest.capacity()
             && newest.factor > 1
@@ -109,7 +114,7 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             return false;
         }
         let Ok(mut spare) = sizes.spare.try_lock() else { return false };
-        let live = self.live(newest);
+        let live = self.live(newest, SAMPLE[1]);
         // (A caller grows it when it holds a quarter more than it is meant for.)
         if spare.is_none() && 8 * live > 9 * newest.capacity() {
             let factor = self.larger(newest, newest.factor.saturating_mul(2));
@@ -137,9 +142,9 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     }
 
     /// Keys that are not gone, by a sample.
-    fn live(&self, table: &Table<BUCKETS, CELLS>) -> u64 {
+    fn live(&self, table: &Table<BUCKETS, CELLS>, sample: usize) -> u64 {
         let gone = self.keys.ground.horizon();
-        table.sum(Some(SAMPLE), |_, group| {
+        table.sum(Some(sample), |_, group| {
             group.states(self.wide).filter(|&state| state > gone).count() as u64
         })
     }
