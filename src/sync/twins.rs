@@ -51,7 +51,7 @@ pub enum Twin {
     OpenSealed,
     /// The bytes of a key that is gone are looked at.
     LookAtTheDead,
-    /// A cell that may have been the key's is left as it is when it gets another one.
+    /// A cell that may have been the key's is taken for another's, and stays as it is.
     LeaveTheDead,
     /// A replaced table is destroyed at once.
     DropAtOnce,
