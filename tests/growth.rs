@@ -279,7 +279,9 @@ fn a_flood_drives_out_the_oldest() {
     let (dedup, refused) = flood(OnFull::EvictOldest);
     let stats = dedup.stats();
     assert_eq!((stats.refused, refused), (0, 0));
-    assert_eq!(dedup.live_at(Tick(300_000)), 300_000 - stats.evicted);
+    // (One that was driven out of a new table may still have stood in the old one, and come up again.)
+    let live = dedup.live_at(Tick(300_000));
+    assert!((300_000 - stats.evicted..300_200 - stats.evicted).contains(&live), "{live}, {stats:?}");
     let young = (290_000..300_000_u64).filter(|&id| dedup.contains_at(id, Tick(300_000))).count();
     assert_eq!(young, 10_000, "the youngest are there");
 }

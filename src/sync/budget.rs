@@ -24,10 +24,6 @@ impl Budget {
         self.used.load(Relaxed)
     }
 
-    pub(crate) fn is_limited(&self) -> bool {
-        self.limit < u64::MAX
-    }
-
     /// What may still be allocated.
     pub(crate) fn left(&self) -> u64 {
         self.limit.saturating_sub(self.used())

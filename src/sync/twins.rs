@@ -49,7 +49,7 @@ pub enum Twin {
     ForwardDead,
     /// The bytes of a key that is gone are looked at.
     LookAtTheDead,
-    /// A cell that may have been the key's is left as it is when it gets another one.
+    /// A cell that may have been the key's is taken for another's, and stays as it is.
     LeaveTheDead,
     /// A replaced table is destroyed at once.
     DropAtOnce,

@@ -90,6 +90,7 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
                 match self.id.is(entry, |state| state <= self.horizon()) {
                     Is::Yes => return Found::At(cell, entry),
                     Is::No => {}
+                    Is::Doubtful if twin!(LeaveTheDead) => {}
                     Is::Doubtful => found = Found::Doubtful(cell, entry),
                 }
             }
@@ -102,7 +103,7 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
     #[inline(never)]
     pub(super) fn bury<R>(&self, cell: &AtomicPair, entry: Entry) -> Step<R> {
         // (What is sealed stays as it is.)
-        if !entry.high().has(Flag::Sealed) && !twin!(LeaveTheDead) {
+        if !entry.high().has(Flag::Sealed) {
             self.wide.cas(cell, entry, id::buried(entry));
         }
         Step::Again
@@ -160,16 +161,18 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
     ) -> Published {
         let low = match self.id.low(next, own.then_some(old)) {
             Ok(low) => low,
-            Err(NotPut::Gone) if next <= self.horizon() => return Published::Lost,
+            // Its slice is over: passed by the horizon, or driven out by who knew a higher one than this was decided on.
+            Err(NotPut::Gone) if gone < self.horizon() => return Published::Lost,
             Err(_) => return Published::NoBytes,
         };
+        #[cfg(windlass_loom)]
+        let name = self.id.name();
         let done = self.wide.cas(cell, old, Entry::new(low, old.high().raised(next)));
         // Linearized. In models: no atomic operation stands between the CAS and this check.
         #[cfg(windlass_loom)]
         if done {
-            let key = self.id.key();
             self.ground.truth.published(
-                key,
+                name,
                 state,
                 self.basis,
                 old.state(),

@@ -250,12 +250,14 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// How many keys `live(state)` holds for, in all tables. A count, not a snapshot.
     pub(super) fn count(&self, sample: Option<usize>, live: impl Fn(u64) -> bool) -> u64 {
         let newest = self.newest();
-        let mut sum =
-            newest.sum(sample, |_, group| group.states(self.wide).filter(|&s| live(s)).count() as u64);
+        let there = |entry: &Entry| {
+            live(entry.state()) && self.keys.bytes.as_ref().is_none_or(|keys| keys.has(*entry, self.guard))
+        };
+        let mut sum = newest.sum(sample, |_, group| group.entries(self.wide).filter(there).count() as u64);
         for (i, table) in newest.older(self.guard).enumerate() {
             let above = || std::iter::once(newest).chain(newest.older(self.guard)).take(i + 1);
             sum += table.sum(sample, |i, group| {
-                let entries = group.cells().map(|cell| self.wide.load(cell)).filter(|e| live(e.state()));
+                let entries = group.entries(self.wide).filter(there);
                 let spot = |key| Spot::of(i, table.factor, key);
                 let mut record = Record::new();
                 let hidden = |entry: &Entry| match &self.keys.bytes {

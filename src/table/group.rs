@@ -386,9 +386,14 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         self.buckets.as_flattened_mut().iter_mut()
     }
 
+    /// All entries of the group. No snapshot.
+    pub(super) fn entries(&self, wide: impl Wide) -> impl Iterator<Item = Entry> {
+        self.cells().map(move |cell| wide.load(cell))
+    }
+
     /// All states of the group. A count, not a snapshot.
     pub(crate) fn states(&self, wide: impl Wide) -> impl Iterator<Item = u64> {
-        self.cells().map(move |cell| wide.load(cell).state())
+        self.entries(wide).map(Entry::state)
     }
 
     /// Asks for the cells of a key that will be updated soon.

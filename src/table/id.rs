@@ -1,5 +1,7 @@
 //! What a cell keeps of a key: its fingerprint, or a part of it and where the key's bytes are.
 
+#[cfg(windlass_loom)]
+use super::truth::Name;
 use super::{
     arena::{Ahead, Arena, NotPut, Reference},
     entry::Entry,
@@ -20,6 +22,10 @@ pub(crate) trait Id: Copy {
 
     /// The low word for the state `next`, in its own cell or (`None`) in another.
     fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut>;
+
+    /// For models: by what the truth knows it.
+    #[cfg(windlass_loom)]
+    fn name(self) -> Name;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +61,11 @@ impl Id for Hashed {
     #[inline(always)]
     fn low(self, _: u64, _: Option<Entry>) -> Result<u64, NotPut> {
         Ok(self.0)
+    }
+
+    #[cfg(windlass_loom)]
+    fn name(self) -> Name {
+        Name::Hash(self.0)
     }
 }
 
@@ -110,6 +121,16 @@ impl Bytes {
         if let Some(at) = reference(entry.key()) {
             self.arena.prefetch(self.slice(entry.state()), at, guard);
         }
+    }
+
+    pub(super) fn lead(&self) -> u64 {
+        self.lead
+    }
+
+    /// Whether somebody who brings the entry's key would find it here: it was not buried, and not driven out.
+    pub(super) fn has(&self, entry: Entry, guard: &Guard) -> bool {
+        let slice = self.slice(entry.state());
+        reference(entry.key()).is_some_and(|at| self.arena.is_there(slice, at, guard))
     }
 
     /// Lets go of the bytes of what is gone.
@@ -200,6 +221,11 @@ impl Id for Exact<'_> {
         self.put.set(Some((slice, at)));
         Ok(low(self.tag, at))
     }
+
+    #[cfg(windlass_loom)]
+    fn name(self) -> Name {
+        Name::Bytes(self.label, self.bytes.to_vec())
+    }
 }
 
 /// A key of which the low word is known, from where it was changed before, and its state then. It has a cell with that word in that
@@ -228,13 +254,22 @@ impl Id for Known<'_> {
     }
 
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
-        if gone(entry.state()) || self.keys.slice(entry.state()) != self.slice { Is::No } else { Is::Yes }
+        let same = self.keys.slice(entry.state()) == self.slice && !gone(entry.state());
+        // (What was driven out is lost.)
+        if same && self.keys.has(entry, self.guard) { Is::Yes } else { Is::No }
     }
 
     fn low(self, next: u64, _: Option<Entry>) -> Result<u64, NotPut> {
         let at = reference(self.low).ok_or(NotPut::Gone)?;
         let to = self.keys.slice(next);
         Ok(low(tag(self.low), self.keys.arena.carry(self.slice, at, to, self.guard)?))
+    }
+
+    #[cfg(windlass_loom)]
+    fn name(self) -> Name {
+        let mut bytes = Vec::new();
+        let read = |at| self.keys.arena.read(self.slice, at, &mut bytes, self.guard);
+        reference(self.low).and_then(read).map_or(Name::Unknown, |label| Name::Bytes(label, bytes))
     }
 }
 

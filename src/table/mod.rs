@@ -9,6 +9,8 @@ mod call;
 mod chain;
 mod closing;
 mod entry;
+#[cfg(windlass_loom)]
+mod exact_model;
 mod geometry;
 mod group;
 mod id;
@@ -85,10 +87,10 @@ pub(crate) struct Plan {
 }
 
 /// In how many slices the bytes of keys come and go while a state passes through the span.
-const SLICES: u64 = 16;
+const SLICES: u64 = if cfg!(windlass_loom) { 1 } else { 16 };
 
 /// Slots for slices: twice as many as can be alive, as what lies far ahead must not take the place of what lives.
-const SLOTS: usize = 64;
+const SLOTS: usize = if cfg!(windlass_loom) { 4 } else { 64 };
 
 /// Bits of a key from here on choose no bucket, and none of them alone a group.
 const SPARE_BITS: u32 = 35;
@@ -218,18 +220,23 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
 
     /// Lets go of the bytes of what is gone; and of the oldest when memory runs out, if that is the policy.
     fn retire(&self, guard: &epoch::Guard) {
-        let Some(bytes) = &self.bytes else { return };
-        bytes.retire(self.horizon(), guard);
-        let scarce = || self.sizes.budget.left() < bytes.arena.bytes(guard) / 8;
-        if self.ground.evict_within.is_some() && self.sizes.budget.is_limited() && scarce() {
-            self.drive_out(guard);
+        if let Some(bytes) = &self.bytes {
+            bytes.retire(self.horizon(), guard);
+            let (left, used) = (self.sizes.budget.left(), self.sizes.budget.used());
+            // (To add up the arena's own takes a while.)
+            if self.ground.evict_within.is_some() && left < used / 8 && left < bytes.arena.bytes(guard) / 8 {
+                self.drive_out(guard);
+            }
         }
     }
 
-    /// With a policy of eviction, and no memory for bytes of keys: lets the oldest go. Who has them in hand keeps them.
+    /// With a policy of eviction, and no memory for bytes of keys: lets the oldest go, unless they are young. Who has them in hand
+    /// keeps them.
     fn drive_out(&self, guard: &epoch::Guard) {
-        if let (Some(bytes), Some(_)) = (&self.bytes, self.ground.evict_within)
+        if let (Some(bytes), Some(within)) = (&self.bytes, self.ground.evict_within)
             && let Some((last, keys)) = bytes.arena.oldest(guard)
+            // As for cells: no call that sees this horizon publishes a state there.
+            && last < self.horizon().saturating_add(within).saturating_add(bytes.lead())
             && bytes.arena.retire(last, guard) > 0
         {
             self.ground.evicted.add(keys);

@@ -8,6 +8,7 @@ use super::{
 };
 pub use super::{
     arena::model::{Arena, NotPut},
+    exact_model::{Exact, Name},
     group::Stop,
 };
 use crate::{
@@ -165,12 +166,19 @@ impl Around for Hint<'_> {
 
 /// Tables of one part, of which the first has one group. Key `k` lives in bucket `k % BUCKETS`, in larger tables in the group that its
 /// high bits choose.
-pub struct Tables<const BUCKETS: usize, const CELLS: usize>(KeyTable<BUCKETS, CELLS>);
+pub struct Tables<const BUCKETS: usize, const CELLS: usize>(pub(super) KeyTable<BUCKETS, CELLS>);
 
 impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
+    /// Empty.
+    pub(super) fn planned(span: u64, bytes: Option<u64>) -> Self {
+        let geometry = Geometry::of_parts(1);
+        let plan = Plan { geometry, span, evict_within: None, limit: Some(u64::MAX), bytes };
+        Tables(KeyTable::new(plan).unwrap_or_else(|e| panic!("{e}")))
+    }
+
     /// With these entries, put in in order.
     pub fn new(entries: &[Cell]) -> Self {
-        let tables = Tables(KeyTable::new(plan).unwrap_or_else(|e| panic!("{e}")));
+        let tables = Tables::planned(1000, None);
         for &(key, state) in entries {
             assert_eq!(tables.update(key, |_, _| Some(state)), Some((None, true)));
         }

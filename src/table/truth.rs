@@ -6,14 +6,23 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
+/// What makes two keys the same.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Name {
+    Hash(u64),
+    Bytes(u32, Vec<u8>),
+    /// Its bytes have just gone.
+    Unknown,
+}
+
 #[derive(Default)]
-pub(crate) struct Truth(Mutex<HashMap<u64, u64>>);
+pub(crate) struct Truth(Mutex<HashMap<Name, u64>>);
 
 impl Truth {
     /// `key` went from `state`, as its publisher saw it here or in an older table, to `next`, in a cell that held `replaced`.
     pub(crate) fn published(
         &self,
-        key: u64,
+        key: Name,
         state: Option<u64>,
         basis: Basis,
         replaced: u64,
@@ -22,6 +31,10 @@ impl Truth {
         evict_within: Option<u64>,
     ) {
         let fell = || format!("a cell fell from {replaced} to {next}");
+        if key == Name::Unknown {
+            return;
+        }
+        let what = format!("{key:?}");
         let last = lock(&self.0).insert(key, next).unwrap_or(0);
         if basis == Basis::Forwarded {
             assert!(next > replaced, "{}", fell());
@@ -44,14 +57,14 @@ impl Truth {
                 assert!(state.is_some() || last < gone + within, "evicted {last} at horizon {gone}")
             }
         }
-        assert!(next > last, "not monotone: {key}: {last} -> {next}");
+        assert!(next > last, "not monotone: {what}: {last} -> {next}");
         assert!(next > replaced, "{}", fell());
     }
 
     /// An entry that stood there from the start.
     pub(crate) fn known(&self, key: u64, state: u64) {
         let mut states = lock(&self.0);
-        let last = states.entry(key).or_insert(0);
+        let last = states.entry(Name::Hash(key)).or_insert(0);
         *last = state.max(*last);
     }
 }

@@ -186,6 +186,11 @@ impl Arena {
         Some(Head::new(label, bytes.len()).is_some_and(|head| record::is(words, head, bytes)))
     }
 
+    /// Whether the record has not gone.
+    pub(crate) fn is_there(&self, slice: u64, at: Reference, guard: &Guard) -> bool {
+        self.words(slice, at, guard).is_some()
+    }
+
     /// Replaces what is in `out` with the record's bytes, and gives its label. `None`: it has gone.
     pub(crate) fn read(&self, slice: u64, at: Reference, out: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
         let (head, record) = record::whole(self.words(slice, at, guard)?)?;

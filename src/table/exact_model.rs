@@ -1,0 +1,91 @@
+//! What `loom-tests` sees of keys that are told apart by their bytes: the shipped tables and arena.
+
+use super::{Decision, Full, model::Tables};
+use crate::{
+    hash::KeyHash,
+    sync::{Portable, epoch},
+};
+use std::ops::Deref;
+
+/// A key: what its hash says of it, and its bytes.
+pub type Name = (u64, &'static [u8]);
+
+/// [`Tables`] whose keys are told apart by their bytes, in slices of so many states. Several may share a tag: what is left
+/// of a hash without its bits 3 to 34.
+pub struct Exact<const BUCKETS: usize, const CELLS: usize>(Tables<BUCKETS, CELLS>);
+
+impl<const BUCKETS: usize, const CELLS: usize> Deref for Exact<BUCKETS, CELLS> {
+    type Target = Tables<BUCKETS, CELLS>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<const BUCKETS: usize, const CELLS: usize> Exact<BUCKETS, CELLS> {
+    /// With these entries, put in in order. Slices of `slice` states, a power of two, of which four are alive.
+    pub fn new(slice: u64, entries: &[(Name, u64)]) -> Self {
+        let exact = Exact(Tables::planned(slice, Some(0)));
+        for &(key, state) in entries {
+            assert_eq!(exact.update(key, |_, _| Some(state)), Some((None, true)));
+        }
+        exact
+    }
+
+    /// At a full group evicts states less than `within` above the horizon, and drives out slices.
+    pub fn evicting(self, within: u64) -> Self {
+        Exact(self.0.evicting(within))
+    }
+
+    /// See `Table::update`. `None`: no room.
+    pub fn update(
+        &self,
+        (hash, bytes): Name,
+        decide: impl Fn(Option<u64>, u64) -> Option<u64> + Copy,
+    ) -> Option<(Option<u64>, bool)> {
+        let (guard, hash) = (epoch::pin(), KeyHash { hi: 0, lo: hash });
+        let decide = |state, gone| match decide(state, gone) {
+            Some(next) => Decision::Publish(next, (state, true)),
+            None => Decision::Keep((state, false)),
+        };
+        match self.0.0.pinned(Portable, &guard).update_exact(hash, (7, bytes), None, decide) {
+            Ok((answer, _)) => Some(answer),
+            Err(Full) => None,
+        }
+    }
+
+    /// The key's live state.
+    pub fn get(&self, key: Name) -> Option<u64> {
+        self.update(key, |_, _| None)?.0
+    }
+
+    /// Inserts an absent key. Whether it did.
+    pub fn insert(&self, key: Name, now: u64) -> bool {
+        self.update(key, |state, gone| state.is_none().then_some(now.max(gone + 1))).is_some_and(|r| r.1)
+    }
+
+    /// Raises the state of a live key to `now`, and leaves an absent one alone. Whether it was there.
+    pub fn refresh(&self, key: Name, now: u64) -> bool {
+        self.update(key, |state, _| state.map(|state| now.max(state + 1))).is_some_and(|r| r.1)
+    }
+
+    /// An exact counter in the state: one more.
+    pub fn increment(&self, key: Name) {
+        assert_eq!(self.update(key, |state, gone| Some(state.unwrap_or(gone) + 1)).map(|r| r.1), Some(true));
+    }
+
+    /// Lets go of the slices that the horizon has passed.
+    pub fn retire(&self) {
+        self.0.0.retire(&epoch::pin());
+    }
+
+    /// Lets go of the oldest slice, as where there is no memory.
+    pub fn drive_out(&self) {
+        self.0.0.drive_out(&epoch::pin());
+    }
+
+    /// Keys that were driven out or evicted.
+    pub fn evicted(&self) -> u64 {
+        self.0.0.evicted()
+    }
+}
