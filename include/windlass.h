@@ -101,6 +101,10 @@
 // The lease of a claim is 0, or longer than the window. Nothing was claimed or changed.
 #define WINDLASS_E_LEASE -10
 
+// With WINDLASS_IDENTITY_BYTES: the id is longer than WINDLASS_MAX_ID_LEN bytes. The event was not
+// admitted, and nothing was changed.
+#define WINDLASS_E_TOO_LONG -11
+
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
 
@@ -111,7 +115,7 @@
 // observations such an id is a duplicate.
 #define WINDLASS_IN_PROGRESS 2
 
-// Where it means a number of ticks: no limit.
+// Where it means a number of ticks, or of bytes: no limit.
 #define WINDLASS_NO_LIMIT UINT64_MAX
 
 // unit: ticks are nanoseconds.
@@ -132,6 +136,19 @@
 // on_full: the oldest id near the new one's place is forgotten early, and counted; none that is no
 // older than the lateness.
 #define WINDLASS_ON_FULL_EVICT_OLDEST 1
+
+// identity: ids are the same if 64 bits of their hash are, and their place in the table. Numbers
+// are told apart exactly; of others a fresh one is taken for a duplicate with a probability of
+// 3.5e-18 per call at most.
+#define WINDLASS_IDENTITY_HASH 0
+
+// identity: ids are the same if their bytes are, which are kept: exact, also against those who make
+// ids whose hashes collide. An id has WINDLASS_MAX_ID_LEN bytes at most. Bytes, numbers and hashes
+// are three kinds of ids, none the same as one of another kind; of a hash its 128 bits are compared.
+#define WINDLASS_IDENTITY_BYTES 1
+
+// Bytes that an id may have with WINDLASS_IDENTITY_BYTES. (Else any number.)
+#define WINDLASS_MAX_ID_LEN 65535
 
 // Admits each id once per window, exactly, for any number of threads: of all calls that bring one
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
@@ -174,8 +191,9 @@ typedef struct windlass_dedup_config {
     // Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
     // would age everything. Default: WINDLASS_NO_LIMIT.
     uint64_t max_jump;
-    // How many live ids it must hold, those of the window and of the lateness before it; 40 bytes
-    // each. Default: 1000000.
+    // How many live ids it must hold, those of the window and of the lateness before it: all there
+    // will be, or with max_memory those to begin with. 40 bytes each, and with
+    // WINDLASS_IDENTITY_BYTES those of the ids as they come. Default: 1000000.
     uint64_t capacity;
     // The seed of the hash. Default: a random one, drawn by the init function. Set it where
     // several processes must agree; with a seed that others know they can make ids that collide.
@@ -194,6 +212,15 @@ typedef struct windlass_dedup_config {
     uint32_t reserved0;
     // 0.
     uint64_t reserved[4];
+    // Lets it grow, up to so many bytes, and shrink again, but not below the capacity. While one size
+    // takes the place of another both count: at least four ninths of the bytes can be used in the
+    // end. More than three quarters of the machine's memory, as WINDLASS_NO_LIMIT is, count as that.
+    // Default: 0, it keeps the size that it is made with.
+    uint64_t max_memory;
+    // What makes two ids the same: WINDLASS_IDENTITY_HASH (the default) or WINDLASS_IDENTITY_BYTES.
+    uint32_t identity;
+    // 0.
+    uint32_t reserved1;
 } windlass_dedup_config;
 
 // What was wrong, in words. The caller owns it, begins it as WINDLASS_ERROR_INIT, and passes it
@@ -222,11 +249,12 @@ typedef struct windlass_dedup_stats {
     uint32_t struct_size;
     // 1 if 128-bit atomic operations are lock-free on this machine, else 0.
     uint32_t lock_free;
-    // Live ids that it was made for.
+    // Live ids that it is meant for at its present size.
     uint64_t capacity;
     // Ids that are still remembered, estimated from a sample (exact for small ones).
     uint64_t live;
-    // Bytes of the table.
+    // Bytes that it takes now: of all tables, while one takes the place of another, and of ids that
+    // are kept.
     uint64_t memory_bytes;
     // Ids forgotten before their time, with WINDLASS_ON_FULL_EVICT_OLDEST.
     uint64_t evicted;
@@ -242,6 +270,14 @@ typedef struct windlass_dedup_stats {
     uint64_t overflows;
     // Buckets that have overflowed and not come back yet: calls for their ids are slower.
     uint64_t overflown_buckets;
+    // Tables in use: 1, or more while one takes the place of another.
+    uint64_t tables;
+    // How often it has grown.
+    uint64_t grown;
+    // How often it has shrunk.
+    uint64_t shrunk;
+    // Ids that were still live when their table was given up, and so were put into the next.
+    uint64_t forwarded;
 } windlass_dedup_stats;
 
 #ifdef __cplusplus
@@ -315,7 +351,9 @@ windlass_status windlass_seed_namespace(uint64_t seed,
                                         uint64_t *out);
 
 // Makes a windlass_dedup as config says, and stores it in out; free it with windlass_dedup_free.
-// All memory that it will ever need is asked for here.
+// The memory of its table is asked for here; more only by windlass_dedup_reset, to grow
+// (max_memory), and for the bytes of ids (identity). Where it cannot be had for these two, new ids
+// get WINDLASS_E_FULL.
 //
 // error may be NULL.
 // Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
@@ -340,7 +378,7 @@ WINDLASS_API
 windlass_status windlass_dedup_config_init(struct windlass_dedup_config *config,
                                            uint32_t struct_size);
 
-// Bytes that a windlass_dedup of these settings takes, before it is made.
+// Bytes that a windlass_dedup of these settings takes to begin with, before it is made.
 //
 // error may be NULL.
 // Errors: as windlass_dedup_new.
@@ -352,8 +390,8 @@ int64_t windlass_dedup_config_memory_bytes(const struct windlass_dedup_config *c
 // Observes an id of len bytes (0 or more) at the time now: is it new within the window?
 //
 // Returns WINDLASS_FRESH, WINDLASS_DUPLICATE, or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP,
-// WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing
-// was changed.
+// WINDLASS_E_TOO_LONG, WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len). After
+// an error nothing was changed.
 // Threads: concurrent.
 WINDLASS_API
 int32_t windlass_dedup_observe(struct windlass_dedup *dedup,
@@ -362,7 +400,8 @@ int32_t windlass_dedup_observe(struct windlass_dedup *dedup,
                                uint64_t now);
 
 // The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
-// dedup or of a namespace.
+// dedup or of a namespace. With WINDLASS_IDENTITY_BYTES it is another id than the bytes that were
+// hashed, here and in all calls that take a hash: bring each id in one form.
 //
 // Returns as windlass_dedup_observe.
 // Threads: concurrent.
@@ -382,8 +421,8 @@ int32_t windlass_dedup_observe_u64(struct windlass_dedup *dedup,
 
 // Would an observation of the id at the time now find a duplicate? Changes nothing.
 //
-// Returns 1 (yes), 0 (no), or an error: WINDLASS_E_NULL (dedup; id, and len is not 0),
-// WINDLASS_E_RANGE (len).
+// Returns 1 (yes), 0 (no; also of an id that is too long to be admitted), or an error:
+// WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len).
 // Threads: concurrent.
 WINDLASS_API
 int32_t windlass_dedup_contains(const struct windlass_dedup *dedup,
@@ -444,8 +483,8 @@ int32_t windlass_dedup_forget_u64(struct windlass_dedup *dedup,
 //
 // The time of event i is ticks[i], or now for all of them if ticks is NULL.
 // verdicts[i] becomes what the single call would have returned for event i: WINDLASS_FRESH,
-// WINDLASS_DUPLICATE, WINDLASS_E_FULL or WINDLASS_E_JUMP, which all fit one byte. verdicts may be
-// NULL. It may not overlap with the rest.
+// WINDLASS_DUPLICATE, WINDLASS_E_FULL, WINDLASS_E_JUMP or WINDLASS_E_TOO_LONG, which all fit one
+// byte. verdicts may be NULL. It may not overlap with the rest.
 //
 // Returns how many were fresh, or an error; then no event was observed and no verdict was written:
 // WINDLASS_E_NULL (dedup; hashes, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
@@ -516,8 +555,9 @@ int64_t windlass_dedup_observe_packed(struct windlass_dedup *dedup,
 // WINDLASS_FRESH: the id is claimed, ticket is written;
 // WINDLASS_DUPLICATE: it was admitted within the window before, at *when;
 // WINDLASS_IN_PROGRESS: another has claimed it, until *when;
-// or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_NULL (dedup;
-// ticket; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+// or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_TOO_LONG,
+// WINDLASS_E_NULL (dedup; ticket; id, and len is not 0), WINDLASS_E_RANGE (len). After an error
+// nothing was changed.
 // ticket and when are written in these cases alone. when may be NULL.
 // Threads: concurrent.
 WINDLASS_API
@@ -582,7 +622,8 @@ windlass_status windlass_dedup_get_stats(const struct windlass_dedup *dedup,
                                          struct windlass_dedup_stats *out,
                                          uint32_t struct_size);
 
-// Bytes of the table.
+// Bytes that it takes now: of all tables, while one takes the place of another, and of ids that are
+// kept.
 //
 // Errors: WINDLASS_E_NULL.
 // Threads: concurrent.
@@ -595,23 +636,25 @@ WINDLASS_API int64_t windlass_dedup_memory_bytes(const struct windlass_dedup *de
 // Threads: concurrent.
 WINDLASS_API windlass_status windlass_dedup_seed(const struct windlass_dedup *dedup, uint64_t *out);
 
-// Forgets all ids. Needs the memory of the table a second time, until the last call that began
-// before has ended.
+// Forgets all ids, and goes back to the size that it was made with. Needs a table of that size
+// beside what it has, until the last call that began before has ended; both count for max_memory.
 //
 // Errors: WINDLASS_E_NULL, WINDLASS_E_NOMEM.
 // Threads: concurrent. Calls under way count as before or after it.
 WINDLASS_API windlass_status windlass_dedup_reset(struct windlass_dedup *dedup);
 
-// Upkeep that calls do by themselves while events come: takes note of the time now, looks after up
-// to budget groups of 64 places that have overflown, and gives back the memory of a table that was
-// reset. Of use after a silence.
+// Upkeep, most of which calls do by themselves while events come: takes note of the time now, looks
+// after up to budget groups of 64 places, makes a larger table ready before it is needed, empties
+// one that has been replaced, and gives back its memory and that of ids that are gone. Of use after
+// a silence, and from a thread beside the callers: every 10 to 100 ms, with a budget of 256, again
+// at once as long as it returns 1.
 //
-// Errors: WINDLASS_E_NULL.
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_dedup_maintain(struct windlass_dedup *dedup,
-                                        uint64_t now,
-                                        size_t budget);
+int32_t windlass_dedup_maintain(struct windlass_dedup *dedup,
+                                uint64_t now,
+                                size_t budget);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -39,6 +39,9 @@ pub const WINDLASS_E_JUMP: i32 = -8;
 pub const WINDLASS_E_OFFSETS: i32 = -9;
 /// The lease of a claim is 0, or longer than the window. Nothing was claimed or changed.
 pub const WINDLASS_E_LEASE: i32 = -10;
+/// With WINDLASS_IDENTITY_BYTES: the id is longer than WINDLASS_MAX_ID_LEN bytes. The event was not
+/// admitted, and nothing was changed.
+pub const WINDLASS_E_TOO_LONG: i32 = -11;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -62,6 +65,7 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_JUMP => c"the time lies too far ahead of the newest one seen",
         WINDLASS_E_OFFSETS => c"the offsets of a packed batch go back, or beyond the bytes",
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
+        WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -145,6 +149,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
         Refused::Full => WINDLASS_E_FULL,
         Refused::Jump => WINDLASS_E_JUMP,
         Refused::Lease => WINDLASS_E_LEASE,
+        Refused::TooLong => WINDLASS_E_TOO_LONG,
         // What the core adds to them gets a code here.
         _ => WINDLASS_E_ARG,
     }
@@ -154,7 +159,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 10] = [
+    const ALL: [windlass_status; 11] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -165,6 +170,7 @@ mod tests {
         WINDLASS_E_JUMP,
         WINDLASS_E_OFFSETS,
         WINDLASS_E_LEASE,
+        WINDLASS_E_TOO_LONG,
     ];
 
     fn fresh() -> windlass_error {

@@ -43,6 +43,16 @@ fn claims() {
     both("claims.c", |program| drop(run(&mut checked(program))));
 }
 
+#[test]
+fn growth() {
+    both("growth.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
+fn identity() {
+    both("identity.c", |program| drop(run(&mut checked(program))));
+}
+
 /// Not under valgrind, which needs address space of its own.
 #[test]
 fn no_memory() {

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use windlass::{Dedup, KeyHash, Outcome, Tick};
+use windlass::{Dedup, Key, KeyHash, Outcome, Tick};
 
 use super::{WINDLASS_FRESH, code, core, windlass_dedup};
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
 ///
 /// The time of event i is ticks[i], or now for all of them if ticks is NULL.
 /// verdicts[i] becomes what the single call would have returned for event i: WINDLASS_FRESH,
-/// WINDLASS_DUPLICATE, WINDLASS_E_FULL or WINDLASS_E_JUMP, which all fit one byte. verdicts may be
-/// NULL. It may not overlap with the rest.
+/// WINDLASS_DUPLICATE, WINDLASS_E_FULL, WINDLASS_E_JUMP or WINDLASS_E_TOO_LONG, which all fit one
+/// byte. verdicts may be NULL. It may not overlap with the rest.
 ///
 /// Returns how many were fresh, or an error; then no event was observed and no verdict was written:
 /// WINDLASS_E_NULL (dedup; hashes, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
@@ -37,7 +37,7 @@ pub unsafe extern "C" fn windlass_dedup_observe_hashes(
         let hashes = unsafe { slice(hashes, n) }?;
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok::<_, windlass_status>(batch.observe(|_, i| hashes[i].into()))
+        Ok::<_, windlass_status>(batch.observe(|i| KeyHash::from(hashes[i])))
     })
 }
 
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn windlass_dedup_observe_u64s(
         let ids = unsafe { slice(ids, n) }?;
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok::<_, windlass_status>(batch.observe(|dedup, i| dedup.seed().hash(ids[i])))
+        Ok::<_, windlass_status>(batch.observe(|i| ids[i]))
     })
 }
 
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn windlass_dedup_observe_fixed(
         let ids = unsafe { slice(ids, bytes) }?;
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok(batch.observe(|dedup, i| dedup.seed().hash(&ids[i * stride..][..id_len])))
+        Ok(batch.observe(|i| &ids[i * stride..][..id_len]))
     })
 }
 
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn windlass_dedup_observe_packed(
         }
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok(batch.observe(|dedup, i| dedup.seed().hash(&bytes[offsets[i] as usize..offsets[i + 1] as usize])))
+        Ok(batch.observe(|i| &bytes[offsets[i] as usize..offsets[i + 1] as usize]))
     })
 }
 
@@ -161,15 +161,13 @@ impl<'a> Batch<'a> {
         Ok(Batch { dedup, n, now: Tick(now), ticks, verdicts })
     }
 
-    /// How many were fresh.
+    /// Of the ids themselves, and not of their hashes: they may be told apart by their bytes. How many were fresh.
     #[inline(always)]
-    fn observe(mut self, hash: impl Fn(&Dedup, usize) -> KeyHash) -> i64 {
+    fn observe<K: Key>(mut self, id: impl Fn(usize) -> K) -> i64 {
         let dedup = self.dedup;
         match self.ticks {
-            None => dedup.observe_each(self.n, |i| (hash(dedup, i), self.now), &mut self.verdicts),
-            Some(ticks) => {
-                dedup.observe_each(self.n, |i| (hash(dedup, i), Tick(ticks[i])), &mut self.verdicts);
-            }
+            None => dedup.observe_each(self.n, |i| (id(i), self.now), &mut self.verdicts),
+            Some(ticks) => dedup.observe_each(self.n, |i| (id(i), Tick(ticks[i])), &mut self.verdicts),
         }
         self.verdicts.fresh
     }

@@ -34,8 +34,9 @@ pub struct windlass_ticket {
 /// WINDLASS_FRESH: the id is claimed, ticket is written;
 /// WINDLASS_DUPLICATE: it was admitted within the window before, at *when;
 /// WINDLASS_IN_PROGRESS: another has claimed it, until *when;
-/// or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_NULL (dedup;
-/// ticket; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+/// or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_TOO_LONG,
+/// WINDLASS_E_NULL (dedup; ticket; id, and len is not 0), WINDLASS_E_RANGE (len). After an error
+/// nothing was changed.
 /// ticket and when are written in these cases alone. when may be NULL.
 /// Threads: concurrent.
 #[unsafe(no_mangle)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use windlass::{ConfigError, Dedup, DedupBuilder, OnFull, Refresh, Seed, Window};
+use windlass::{ConfigError, Dedup, DedupBuilder, Identity, OnFull, Refresh, Seed, Window};
 
 use crate::{
     boundary::{Failure, guard},
@@ -10,7 +10,7 @@ use crate::{
     status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
-/// Where it means a number of ticks: no limit.
+/// Where it means a number of ticks, or of bytes: no limit.
 pub const WINDLASS_NO_LIMIT: u64 = u64::MAX;
 
 /// unit: ticks are nanoseconds.
@@ -28,6 +28,20 @@ pub const WINDLASS_ON_FULL_REJECT: u32 = 0;
 /// on_full: the oldest id near the new one's place is forgotten early, and counted; none that is no
 /// older than the lateness.
 pub const WINDLASS_ON_FULL_EVICT_OLDEST: u32 = 1;
+
+/// identity: ids are the same if 64 bits of their hash are, and their place in the table. Numbers
+/// are told apart exactly; of others a fresh one is taken for a duplicate with a probability of
+/// 3.5e-18 per call at most.
+pub const WINDLASS_IDENTITY_HASH: u32 = 0;
+/// identity: ids are the same if their bytes are, which are kept: exact, also against those who make
+/// ids whose hashes collide. An id has WINDLASS_MAX_ID_LEN bytes at most. Bytes, numbers and hashes
+/// are three kinds of ids, none the same as one of another kind; of a hash its 128 bits are compared.
+pub const WINDLASS_IDENTITY_BYTES: u32 = 1;
+
+/// Bytes that an id may have with WINDLASS_IDENTITY_BYTES. (Else any number.)
+pub const WINDLASS_MAX_ID_LEN: usize = 65535;
+
+const _: () = assert!(WINDLASS_MAX_ID_LEN == Dedup::MAX_LEN);
 
 /// Settings. Fill it with windlass_dedup_config_init, then set window, and what else should differ
 /// from the defaults.
@@ -48,8 +62,9 @@ pub struct windlass_dedup_config {
     /// Refuses a time further ahead of the newest one seen than this many ticks: a single wild one
     /// would age everything. Default: WINDLASS_NO_LIMIT.
     pub max_jump: u64,
-    /// How many live ids it must hold, those of the window and of the lateness before it; 40 bytes
-    /// each. Default: 1000000.
+    /// How many live ids it must hold, those of the window and of the lateness before it: all there
+    /// will be, or with max_memory those to begin with. 40 bytes each, and with
+    /// WINDLASS_IDENTITY_BYTES those of the ids as they come. Default: 1000000.
     pub capacity: u64,
     /// The seed of the hash. Default: a random one, drawn by the init function. Set it where
     /// several processes must agree; with a seed that others know they can make ids that collide.
@@ -68,13 +83,22 @@ pub struct windlass_dedup_config {
     pub reserved0: u32,
     /// 0.
     pub reserved: [u64; 4],
+    /// Lets it grow, up to so many bytes, and shrink again, but not below the capacity. While one size
+    /// takes the place of another both count: at least four ninths of the bytes can be used in the
+    /// end. More than three quarters of the machine's memory, as WINDLASS_NO_LIMIT is, count as that.
+    /// Default: 0, it keeps the size that it is made with.
+    pub max_memory: u64,
+    /// What makes two ids the same: WINDLASS_IDENTITY_HASH (the default) or WINDLASS_IDENTITY_BYTES.
+    pub identity: u32,
+    /// 0.
+    pub reserved1: u32,
 }
 
 // SAFETY: repr(C), integers only, no padding (asserted below), `struct_size` first.
 unsafe impl Plain for windlass_dedup_config {
     const FIRST_SIZE: usize = 96;
     const DEFAULT: Self = windlass_dedup_config {
-        struct_size: 96,
+        struct_size: 112,
         flags: 0,
         window: 0,
         lateness: 0,
@@ -86,10 +110,13 @@ unsafe impl Plain for windlass_dedup_config {
         on_full: WINDLASS_ON_FULL_REJECT,
         reserved0: 0,
         reserved: [0; 4],
+        max_memory: 0,
+        identity: WINDLASS_IDENTITY_HASH,
+        reserved1: 0,
     };
 }
 
-const _: () = assert!(size_of::<windlass_dedup_config>() == 96);
+const _: () = assert!(size_of::<windlass_dedup_config>() == 112);
 
 /// Fills config with the defaults. struct_size is sizeof(windlass_dedup_config).
 ///
@@ -108,7 +135,7 @@ pub unsafe extern "C" fn windlass_dedup_config_init(
     })
 }
 
-/// Bytes that a windlass_dedup of these settings takes, before it is made.
+/// Bytes that a windlass_dedup of these settings takes to begin with, before it is made.
 ///
 /// error may be NULL.
 /// Errors: as windlass_dedup_new.
@@ -155,8 +182,8 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
     if config.flags != 0 {
         return wrong("flags", config.flags.into(), "0, as none are known");
     }
-    if let Some(&other) = [config.reserved0.into()].iter().chain(&config.reserved).find(|&&value| value != 0)
-    {
+    let reserved = [config.reserved0.into(), config.reserved1.into()];
+    if let Some(&other) = reserved.iter().chain(&config.reserved).find(|&&value| value != 0) {
         return wrong("reserved", other, "0");
     }
     let window_of: fn(u64) -> Window = match config.unit {
@@ -180,6 +207,14 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
             return wrong("on_full", other.into(), limit);
         }
     };
+    let identity = match config.identity {
+        WINDLASS_IDENTITY_HASH => Identity::Hash,
+        WINDLASS_IDENTITY_BYTES => Identity::Bytes,
+        other => {
+            let limit = "WINDLASS_IDENTITY_HASH (0) or WINDLASS_IDENTITY_BYTES (1)";
+            return wrong("identity", other.into(), limit);
+        }
+    };
     let Ok(capacity) = usize::try_from(config.capacity) else {
         return wrong("capacity", config.capacity, "what the machine can address");
     };
@@ -187,8 +222,13 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
         .lateness(window_of(config.lateness))
         .capacity(capacity)
         .seed(Seed(config.seed))
+        .identity(identity)
         .refresh(refresh)
         .on_full(on_full);
+    let builder = match config.max_memory {
+        0 => builder,
+        bytes => builder.max_memory(bytes),
+    };
     let builder = match config.max_jump {
         WINDLASS_NO_LIMIT => builder,
         jump => builder.max_jump(window_of(jump)),

@@ -59,7 +59,9 @@ fn code(outcome: Outcome) -> i32 {
 }
 
 /// Makes a windlass_dedup as config says, and stores it in out; free it with windlass_dedup_free.
-/// All memory that it will ever need is asked for here.
+/// The memory of its table is asked for here; more only by windlass_dedup_reset, to grow
+/// (max_memory), and for the bytes of ids (identity). Where it cannot be had for these two, new ids
+/// get WINDLASS_E_FULL.
 ///
 /// error may be NULL.
 /// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;

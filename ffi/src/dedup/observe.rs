@@ -11,8 +11,8 @@ use crate::{
 /// Observes an id of len bytes (0 or more) at the time now: is it new within the window?
 ///
 /// Returns WINDLASS_FRESH, WINDLASS_DUPLICATE, or an error: WINDLASS_E_FULL, WINDLASS_E_JUMP,
-/// WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing
-/// was changed.
+/// WINDLASS_E_TOO_LONG, WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len). After
+/// an error nothing was changed.
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_dedup_observe(
@@ -29,7 +29,8 @@ pub unsafe extern "C" fn windlass_dedup_observe(
 }
 
 /// The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
-/// dedup or of a namespace.
+/// dedup or of a namespace. With WINDLASS_IDENTITY_BYTES it is another id than the bytes that were
+/// hashed, here and in all calls that take a hash: bring each id in one form.
 ///
 /// Returns as windlass_dedup_observe.
 /// Threads: concurrent.
@@ -55,8 +56,8 @@ pub unsafe extern "C" fn windlass_dedup_observe_u64(dedup: *mut windlass_dedup, 
 
 /// Would an observation of the id at the time now find a duplicate? Changes nothing.
 ///
-/// Returns 1 (yes), 0 (no), or an error: WINDLASS_E_NULL (dedup; id, and len is not 0),
-/// WINDLASS_E_RANGE (len).
+/// Returns 1 (yes), 0 (no; also of an id that is too long to be admitted), or an error:
+/// WINDLASS_E_NULL (dedup; id, and len is not 0), WINDLASS_E_RANGE (len).
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_dedup_contains(

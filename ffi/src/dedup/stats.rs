@@ -15,11 +15,12 @@ pub struct windlass_dedup_stats {
     pub struct_size: u32,
     /// 1 if 128-bit atomic operations are lock-free on this machine, else 0.
     pub lock_free: u32,
-    /// Live ids that it was made for.
+    /// Live ids that it is meant for at its present size.
     pub capacity: u64,
     /// Ids that are still remembered, estimated from a sample (exact for small ones).
     pub live: u64,
-    /// Bytes of the table.
+    /// Bytes that it takes now: of all tables, while one takes the place of another, and of ids that
+    /// are kept.
     pub memory_bytes: u64,
     /// Ids forgotten before their time, with WINDLASS_ON_FULL_EVICT_OLDEST.
     pub evicted: u64,
@@ -35,13 +36,21 @@ pub struct windlass_dedup_stats {
     pub overflows: u64,
     /// Buckets that have overflowed and not come back yet: calls for their ids are slower.
     pub overflown_buckets: u64,
+    /// Tables in use: 1, or more while one takes the place of another.
+    pub tables: u64,
+    /// How often it has grown.
+    pub grown: u64,
+    /// How often it has shrunk.
+    pub shrunk: u64,
+    /// Ids that were still live when their table was given up, and so were put into the next.
+    pub forwarded: u64,
 }
 
 // SAFETY: repr(C), integers only, no padding (asserted below), `struct_size` first.
 unsafe impl Plain for windlass_dedup_stats {
     const FIRST_SIZE: usize = 88;
     const DEFAULT: Self = windlass_dedup_stats {
-        struct_size: 88,
+        struct_size: 120,
         lock_free: 0,
         capacity: 0,
         live: 0,
@@ -53,10 +62,14 @@ unsafe impl Plain for windlass_dedup_stats {
         buckets: 0,
         overflows: 0,
         overflown_buckets: 0,
+        tables: 0,
+        grown: 0,
+        shrunk: 0,
+        forwarded: 0,
     };
 }
 
-const _: () = assert!(size_of::<windlass_dedup_stats>() == 88);
+const _: () = assert!(size_of::<windlass_dedup_stats>() == 120);
 
 /// Fills out with the present figures. struct_size is sizeof(windlass_dedup_stats). Looks at a
 /// sample of the table: microseconds, not nanoseconds.
@@ -85,13 +98,18 @@ pub unsafe extern "C" fn windlass_dedup_get_stats(
             buckets: stats.buckets,
             overflows: stats.overflows,
             overflown_buckets: stats.overflown_buckets,
+            tables: stats.tables,
+            grown: stats.grown,
+            shrunk: stats.shrunk,
+            forwarded: stats.forwarded,
         };
         // SAFETY: the caller's promise.
         unsafe { sized::write(out, &figures, struct_size) }.map(|()| WINDLASS_OK)
     })
 }
 
-/// Bytes of the table.
+/// Bytes that it takes now: of all tables, while one takes the place of another, and of ids that are
+/// kept.
 ///
 /// Errors: WINDLASS_E_NULL.
 /// Threads: concurrent.

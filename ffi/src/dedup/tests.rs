@@ -2,6 +2,10 @@
 
 #![allow(clippy::multiple_unsafe_ops_per_block)] // one call after the other, of the same kind
 
+mod growth;
+mod identity;
+mod sizes;
+
 use std::ptr::{null, null_mut};
 
 use windlass::{Refused, Seed, Tick, Verdict};
@@ -16,6 +20,9 @@ use crate::{
     },
 };
 
+const CONFIG: u32 = windlass_dedup_config::DEFAULT.struct_size;
+const STATS: u32 = windlass_dedup_stats::DEFAULT.struct_size;
+
 /// A handle that frees itself.
 struct Handle(*mut windlass_dedup);
 
@@ -29,7 +36,7 @@ impl Drop for Handle {
 fn config(change: impl FnOnce(&mut windlass_dedup_config)) -> windlass_dedup_config {
     let mut config = windlass_dedup_config::DEFAULT;
     // SAFETY: a config of that size.
-    assert_eq!(unsafe { windlass_dedup_config_init(&raw mut config, 96) }, WINDLASS_OK);
+    assert_eq!(unsafe { windlass_dedup_config_init(&raw mut config, CONFIG) }, WINDLASS_OK);
     config.window = 100;
     config.capacity = 1000;
     config.seed = 7;
@@ -56,7 +63,9 @@ fn refused_with(change: impl FnOnce(&mut windlass_dedup_config)) -> (windlass_st
     // SAFETY: the same.
     assert_eq!(unsafe { windlass_dedup_config_memory_bytes(&raw const config, null_mut()) } < 0, {
         // Settings that only `build` looks at do not change the memory.
-        !["window", "lateness", "max_jump"].iter().any(|field| detail(&error).starts_with(field))
+        !["window", "lateness", "max_jump", "max_memory"]
+            .iter()
+            .any(|field| detail(&error).starts_with(field))
     });
     (status, detail(&error))
 }
@@ -76,7 +85,7 @@ impl Handle {
     fn stats(&self) -> windlass_dedup_stats {
         let mut stats = windlass_dedup_stats::DEFAULT;
         // SAFETY: a handle, and a place of that size.
-        assert_eq!(unsafe { windlass_dedup_get_stats(self.0, &raw mut stats, 88) }, WINDLASS_OK);
+        assert_eq!(unsafe { windlass_dedup_get_stats(self.0, &raw mut stats, STATS) }, WINDLASS_OK);
         stats
     }
 
@@ -331,8 +340,8 @@ fn bad_single_calls_change_nothing() {
             windlass_dedup_maintain(none, 0, 1),
             windlass_dedup_seed(none, &mut 0),
             windlass_dedup_seed(d, null_mut()),
-            windlass_dedup_get_stats(none, &mut dedup.stats(), 88),
-            windlass_dedup_get_stats(d, null_mut(), 88),
+            windlass_dedup_get_stats(none, &mut dedup.stats(), STATS),
+            windlass_dedup_get_stats(d, null_mut(), STATS),
         ] {
             assert_eq!(status, WINDLASS_E_NULL);
         }
@@ -399,64 +408,12 @@ fn bad_settings_are_named() {
     says(|c| c.on_full = u32::MAX, arg, "on_full: 4294967295 is out of range: WINDLASS_ON_FULL_REJECT (0)");
     says(|c| c.reserved0 = 1, arg, "reserved: 1 is out of range: 0");
     says(|c| c.reserved[3] = 5, arg, "reserved: 5 is out of range: 0");
+    says(|c| c.reserved1 = 6, arg, "reserved: 6 is out of range: 0");
+    says(|c| c.identity = 2, arg, "identity: 2 is out of range: WINDLASS_IDENTITY_HASH (0) or WINDLASS_");
+    says(|c| c.max_memory = 1, arg, "max_memory: 1 bytes is out of range: ");
     for size in [0, 4, 95, 4097, u32::MAX] {
         let (status, text) = refused_with(|c| c.struct_size = size);
         assert_eq!(status, WINDLASS_E_STRUCT_SIZE, "{text}");
-    }
-}
-
-#[test]
-fn a_longer_config_of_a_newer_header() {
-    #[repr(C)]
-    struct Newer {
-        config: windlass_dedup_config,
-        more: [u64; 2],
-    }
-    let mut newer = Newer { config: windlass_dedup_config::DEFAULT, more: [1; 2] };
-    let at = (&raw mut newer).cast::<windlass_dedup_config>();
-    // SAFETY: room for that size.
-    assert_eq!(unsafe { windlass_dedup_config_init(at, 112) }, WINDLASS_OK);
-    assert_eq!((newer.config.struct_size, newer.more), (112, [0; 2]));
-    newer.config.window = 1;
-    newer.config.capacity = 1;
-    let at = (&raw const newer).cast::<windlass_dedup_config>();
-    let mut handle = null_mut();
-    // SAFETY: a config of the size that it states.
-    assert_eq!(unsafe { windlass_dedup_new(at, &raw mut handle, null_mut()) }, WINDLASS_OK);
-    drop(Handle(handle));
-
-    // A setting that we do not know.
-    newer.more[1] = 1 << 56;
-    let at = (&raw const newer).cast::<windlass_dedup_config>();
-    handle = null_mut();
-    // SAFETY: as above.
-    assert_eq!(unsafe { windlass_dedup_new(at, &raw mut handle, null_mut()) }, WINDLASS_E_STRUCT_SIZE);
-    assert!(handle.is_null());
-}
-
-#[test]
-fn structs_of_impossible_sizes_are_not_written() {
-    let dedup = made(|_| {});
-    for size in [0, 4, 87, 4097, u32::MAX] {
-        let mut stats = windlass_dedup_stats { live: 5, ..windlass_dedup_stats::DEFAULT };
-        let before = stats;
-        // SAFETY: refused.
-        let status = unsafe { windlass_dedup_get_stats(dedup.0, &raw mut stats, size) };
-        assert_eq!((status, stats), (WINDLASS_E_STRUCT_SIZE, before), "{size}");
-    }
-    for size in [0, 4, 95, 4097, u32::MAX] {
-        let mut config = windlass_dedup_config { window: 5, ..windlass_dedup_config::DEFAULT };
-        // SAFETY: refused.
-        let status = unsafe { windlass_dedup_config_init(&raw mut config, size) };
-        assert_eq!((status, config.window, config.struct_size), (WINDLASS_E_STRUCT_SIZE, 5, 96), "{size}");
-    }
-    // SAFETY: NULL is refused.
-    unsafe {
-        assert_eq!(windlass_dedup_config_init(null_mut(), 96), WINDLASS_E_NULL);
-        let mut handle = null_mut();
-        assert_eq!(windlass_dedup_new(null(), &raw mut handle, null_mut()), WINDLASS_E_NULL);
-        assert_eq!(windlass_dedup_new(&config(|_| {}), null_mut(), null_mut()), WINDLASS_E_NULL);
-        assert_eq!(windlass_dedup_config_memory_bytes(null(), null_mut()), WINDLASS_E_NULL.into());
     }
 }
 
@@ -489,7 +446,7 @@ fn settings_arrive() {
     for to in [&mut seed, &mut other] {
         let mut config = windlass_dedup_config::DEFAULT;
         // SAFETY: a config of that size.
-        assert_eq!(unsafe { windlass_dedup_config_init(&raw mut config, 96) }, WINDLASS_OK);
+        assert_eq!(unsafe { windlass_dedup_config_init(&raw mut config, CONFIG) }, WINDLASS_OK);
         *to = config.seed;
     }
     assert_ne!(seed, other);
@@ -506,22 +463,18 @@ fn memory_and_figures() {
         assert!((3_000_000..5_000_000).contains(&before), "{before}");
     }
     let stats = dedup.stats();
-    assert_eq!((stats.struct_size, stats.capacity, stats.live), (88, 100_000, 0));
+    assert_eq!((stats.struct_size, stats.live, stats.tables), (STATS, 0, 1));
+    // Whole groups, so a little more.
+    assert!((100_000..101_000).contains(&stats.capacity), "{stats:?}");
     assert!(stats.memory_bytes > 0 && stats.buckets > 0);
     let small = made(|_| {});
     small.observe(b"a", 0);
     assert_eq!(small.stats().live, 1);
 
-    // What we do not know becomes 0.
-    let mut longer = [u64::MAX; 12];
-    // SAFETY: room for 96 bytes.
-    let status = unsafe { windlass_dedup_get_stats(dedup.0, longer.as_mut_ptr().cast(), 96) };
-    assert_eq!((status, longer[11]), (WINDLASS_OK, 0));
-
     // SAFETY: a handle.
     unsafe {
         assert_eq!(windlass_dedup_reset(small.0), WINDLASS_OK);
-        assert_eq!(windlass_dedup_maintain(small.0, 50, 16), WINDLASS_OK);
+        assert!(windlass_dedup_maintain(small.0, 50, 16) >= 0);
     }
     assert_eq!(small.observe(b"a", 50), WINDLASS_FRESH);
 }

@@ -8,8 +8,8 @@ use crate::{
     status::{WINDLASS_E_NOMEM, WINDLASS_OK, windlass_status},
 };
 
-/// Forgets all ids. Needs the memory of the table a second time, until the last call that began
-/// before has ended.
+/// Forgets all ids, and goes back to the size that it was made with. Needs a table of that size
+/// beside what it has, until the last call that began before has ended; both count for max_memory.
 ///
 /// Errors: WINDLASS_E_NULL, WINDLASS_E_NOMEM.
 /// Threads: concurrent. Calls under way count as before or after it.
@@ -21,21 +21,16 @@ pub unsafe extern "C" fn windlass_dedup_reset(dedup: *mut windlass_dedup) -> win
     })
 }
 
-/// Upkeep that calls do by themselves while events come: takes note of the time now, looks after up
-/// to budget groups of 64 places that have overflown, and gives back the memory of a table that was
-/// reset. Of use after a silence.
+/// Upkeep, most of which calls do by themselves while events come: takes note of the time now, looks
+/// after up to budget groups of 64 places, makes a larger table ready before it is needed, empties
+/// one that has been replaced, and gives back its memory and that of ids that are gone. Of use after
+/// a silence, and from a thread beside the callers: every 10 to 100 ms, with a budget of 256, again
+/// at once as long as it returns 1.
 ///
-/// Errors: WINDLASS_E_NULL.
+/// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
 /// Threads: concurrent.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn windlass_dedup_maintain(
-    dedup: *mut windlass_dedup,
-    now: u64,
-    budget: usize,
-) -> windlass_status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        unsafe { core(dedup) }?.maintain_at(Tick(now), budget);
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    })
+pub unsafe extern "C" fn windlass_dedup_maintain(dedup: *mut windlass_dedup, now: u64, budget: usize) -> i32 {
+    // SAFETY: the caller's promise.
+    guard(|| Ok::<_, i32>(unsafe { core(dedup) }?.maintain_at(Tick(now), budget).into()))
 }

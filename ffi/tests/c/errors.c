@@ -91,6 +91,15 @@ static void settings(void) {
     config.unit = UINT32_MAX;
     settings_fail(&config, WINDLASS_E_ARG, "unit: 4294967295 is out of range: ");
     config = valid();
+    config.identity = 2;
+    settings_fail(&config, WINDLASS_E_ARG, "identity: 2 is out of range: ");
+    config = valid();
+    config.max_memory = 1;
+    settings_fail(&config, WINDLASS_E_ARG, "max_memory: 1 bytes is out of range: ");
+    config = valid();
+    config.reserved1 = 1;
+    settings_fail(&config, WINDLASS_E_ARG, "reserved: ");
+    config = valid();
     config.flags = 1u << 31;
     settings_fail(&config, WINDLASS_E_ARG, "flags: ");
     config = valid();
@@ -223,6 +232,7 @@ static void figures(void) {
     CHECK(windlass_dedup_get_stats(dedup, &stats, 8) == WINDLASS_E_STRUCT_SIZE);
     CHECK(windlass_dedup_get_stats(dedup, &stats, 1 << 20) == WINDLASS_E_STRUCT_SIZE);
     CHECK(stats.struct_size == 0x55555555 && stats.overflown_buckets == 0x5555555555555555u);
+    CHECK(stats.forwarded == 0x5555555555555555u);
     windlass_dedup_free(dedup);
 }
 
