@@ -8,7 +8,7 @@ use super::{
 use crate::{
     hash::{Key, KeyHash},
     sync::{Ordering::Relaxed, epoch, with_wide},
-    table::Decision,
+    table::{Decision, MAX_LEN},
     time::{Tick, Window},
 };
 
@@ -110,6 +110,9 @@ impl Dedup {
     /// See [`Refused`].
     pub fn claim_at(&self, key: impl Key, now: Tick, lease: impl Into<Window>) -> Result<Claim, Refused> {
         let lease = self.lease(lease.into()).ok_or(Refused::Lease)?;
+        if self.table.is_exact() && key.with_bytes(|_, bytes| bytes.len() > MAX_LEN) {
+            return Err(Refused::TooLong);
+        }
         // Before the call: what is claimed in a table that a reset brings meanwhile is lost, and not the other way round.
         let resets = self.resets.load(Relaxed);
         let Some(at) = self.arrive(now) else {
