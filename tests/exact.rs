@@ -64,7 +64,7 @@ fn hashes_that_differ_elsewhere() {
 fn few_groups_with_growth() {
     let dedup = exact(1000).capacity(1).max_memory(64 * MIB).build().expect("valid");
     // The group in a larger table is chosen by the tag's high bits: a few of these.
-    let forged = |i: u64| Forged(format!("forged {i}"), KeyHash { hi: 0, lo: (i % 32) << 59 | i % 8 });
+    let forged = |i: u64| Forged(format!("forged {i}"), KeyHash { hi: 0, lo: ((i % 32) << 59) | (i % 8) });
     for i in 0..512 {
         assert_eq!(dedup.observe_at(forged(i), Tick(1)), FRESH, "{i}");
         assert_eq!(dedup.observe_at(format!("honest {i}"), Tick(1)), FRESH);

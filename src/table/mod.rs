@@ -99,6 +99,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         let bytes = bytes.map(|lead| {
             let shift = (span / SLICES).max(lead + 1).ilog2();
             // Room for twice as many slices as there may be: what lies far ahead must not take the place of what lives.
+            #[allow(clippy::cast_possible_truncation)] // 64
             Bytes::new(Arena::new(shift, 4 * SLICES as usize, &sizes.budget), lead)
         });
         let keys = KeyTable {
