@@ -208,7 +208,7 @@ fn twin_the_driven_out_is_left() {
 #[test]
 fn the_young_stay() {
     bounded(1, || {
-        let t = One::<2>::new(2, &[(FIVE, 2), (NINE, 5)]).evicting(5);
+        let t = Arc::new(One::<2>::new(2, &[(FIVE, 2), (NINE, 5)]).evicting(5));
         t.drive_out();
         t.drive_out();
         assert_eq!((t.get(FIVE), t.get(NINE), t.evicted()), (None, Some(5), 1));

@@ -13,7 +13,7 @@ type One<const CELLS: usize> = Tables<1, CELLS>;
 
 /// Such keys do no share of the emptying by themselves, so that the models say who does.
 const fn key(k: u64) -> u64 {
-    1 << 16 | k
+    1 << 35 | k
 }
 
 /// Two callers insert one key while a third lays a larger table on top.

@@ -172,13 +172,13 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
     /// Empty.
     pub(super) fn planned(span: u64, bytes: Option<u64>) -> Self {
         let geometry = Geometry::of_parts(1);
-        let plan = Plan { geometry, span, evict_within: None, limit: Some(u64::MAX), bytes };
+        let plan = Plan { geometry, span, evict_within: None, limit: None, bytes };
         Tables(KeyTable::new(plan).unwrap_or_else(|e| panic!("{e}")))
     }
 
     /// With these entries, put in in order.
     pub fn new(entries: &[Cell]) -> Self {
-        let tables = Tables::planned(1000, None);
+        let tables = Tables::planned(100, None);
         for &(key, state) in entries {
             assert_eq!(tables.update(key, |_, _| Some(state)), Some((None, true)));
         }
