@@ -47,8 +47,6 @@ pub enum Twin {
     ForwardBlindly,
     /// .. nor whether it is gone.
     ForwardDead,
-    /// The bytes of a key that is gone are looked at.
-    LookAtTheDead,
     /// A cell that may have been the key's is taken for another's, and stays as it is.
     LeaveTheDead,
     /// A replaced table is destroyed at once.

@@ -6,7 +6,7 @@ use super::{
     arena::{Ahead, Arena, NotPut, Reference},
     entry::Entry,
 };
-use crate::sync::{epoch::Guard, twin};
+use crate::sync::epoch::Guard;
 use std::cell::Cell;
 
 /// A key as a call brings it.
@@ -192,7 +192,7 @@ impl Id for Exact<'_> {
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
         let Some(at) = reference(entry.key()) else { return Is::No };
         // The horizon after the cell: if it lives by that, its segment is there, or can be seen to have been let go.
-        if gone(entry.state()) && !twin!(LookAtTheDead) {
+        if gone(entry.state()) {
             return Is::Doubtful;
         }
         match self.keys.arena.holds(self.keys.slice(entry.state()), at, self.label, self.bytes, self.guard) {
