@@ -138,6 +138,16 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         table.group(spot).look(self.wide, id, &self.keys.ground)
     }
 
+    /// Whether one of these tables has a cell of the key, live or gone.
+    fn stands_in<'t>(
+        &self,
+        mut tables: impl Iterator<Item = &'t Table<BUCKETS, CELLS>>,
+        spot: Spot,
+        id: impl Id,
+    ) -> bool {
+        tables.any(|table| self.look(table, spot, id).is_some())
+    }
+
     /// While there are several old tables, calls that put something into the newest do a share of the emptying: a group now and then.
     fn help(&self, newest: &Table<BUCKETS, CELLS>, spot: Spot) {
         if newest.older(self.guard).nth(1).is_some() && (spot.key >> SPARE_BITS).is_multiple_of(2) {
@@ -260,16 +270,12 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                 let entries = group.entries(self.wide).filter(there);
                 let spot = |key| Spot::of(i, table.factor, key);
                 let mut record = Record::new();
-                let hidden = |entry: &Entry| match &self.keys.bytes {
-                    None => {
-                        let id = Hashed(entry.key());
-                        above().any(|table| self.look(table, spot(id.key()), id).is_some())
-                    }
+                let mut hidden = |entry: &Entry| match &self.keys.bytes {
+                    None => self.stands_in(above(), spot(entry.key()), Hashed(entry.key())),
                     Some(keys) => record
                         .of(*entry, keys, self.guard)
-                        .is_none_or(|id| above().any(|table| self.look(table, spot(id.key()), id).is_some())),
+                        .is_none_or(|id| self.stands_in(above(), spot(id.key()), id)),
                 };
-                let mut hidden = hidden;
                 entries.filter(|entry| !hidden(entry)).count() as u64
             });
         }

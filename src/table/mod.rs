@@ -1,8 +1,9 @@
 //! L2, engine one: entries (fingerprint, state) in buckets of cells. One cache miss and at most one CAS an operation, but for
 //! buckets that overflow; nothing is ever deleted: an entry whose state lies behind the horizon is gone, and its cell is taken over.
 //!
-//! `entry` is the word, `id` what it says of a key, `arena` where bytes of keys are, `group` the protocol, `geometry` where a key lives, `chain` how a larger or smaller table takes the place of
-//! another, `size` when, and [`KeyTable`] the whole: root, horizon, counts.
+//! `entry` is the word, `id` what it says of a key, `arena` where bytes of keys are, `group` the protocol, `geometry` where a
+//! key lives, `chain` how a larger or smaller table takes the place of another, `size` when, and [`KeyTable`] the whole: root,
+//! horizon, counts.
 
 mod arena;
 mod call;
@@ -347,15 +348,8 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         self.update_id(hash.hi, Hashed(hash.lo), decide)
     }
 
-    /// After calls with `ahead`, under the same guard.
-    pub(crate) fn give_back(&self, ahead: &Ahead) {
-        if let Some(keys) = &self.keys.bytes {
-            keys.arena.give_back(ahead, self.guard);
-        }
-    }
-
-    /// .. by its label and bytes, of which there are no more than [`MAX_LEN`]. `ahead`: for one of many calls. And the low word of the cell that was published, if one
-    /// was.
+    /// .. by its label and bytes, of which there are no more than [`MAX_LEN`]. `ahead`: for one of many calls. And the low word of
+    /// the cell that was published, if one was.
     pub(crate) fn update_exact<R>(
         &self,
         hash: KeyHash,
@@ -378,6 +372,13 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
     ) -> Result<R, Full> {
         let Some(keys) = &self.keys.bytes else { return self.update(hash, decide) };
         self.update_id(hash.hi, Known::new(hash.lo, state, keys, self.guard), decide)
+    }
+
+    /// After calls with `ahead`, under the same guard.
+    pub(crate) fn give_back(&self, ahead: &Ahead) {
+        if let Some(keys) = &self.keys.bytes {
+            keys.arena.give_back(ahead, self.guard);
+        }
     }
 
     #[inline(always)]

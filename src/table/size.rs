@@ -19,7 +19,8 @@ pub(super) struct Sizes<const BUCKETS: usize, const CELLS: usize> {
     /// A table in preparation. Whoever needs it takes it as it is.
     spare: Mutex<Option<Spare<BUCKETS, CELLS>>>,
     has_spare: Switch,
-    /// The horizon when a full group was found in a table that is not crowded: the keys in it have been made to meet there.
+    /// The horizon when a full group was found in a table that is not crowded: the keys in it have been made to meet there. Relaxed:
+    /// who does not see it looks once more.
     calm_at: AtomicU64,
     pub(super) grown: Counter,
     pub(super) shrunk: Counter,
