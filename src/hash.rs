@@ -118,7 +118,7 @@ impl Key for u64 {
 /// A bijection on 64 bits in which every input bit reaches every output bit: the finalizer of SplitMix64, variant 13 of
 /// David Stafford (<https://zimbry.blogspot.com/2011/09/better-bit-mixing-improving-on.html>).
 #[inline]
-const fn mix(mut x: u64) -> u64 {
+pub(crate) const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

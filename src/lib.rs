@@ -3,6 +3,7 @@
 //! | you ask | you use | today |
 //! |---|---|---|
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
+//! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //!
 //! ```
 //! use std::time::Duration;
@@ -23,22 +24,30 @@
 //!
 //! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
 
+mod bloom;
 mod dedup;
 mod error;
 mod hash;
 mod maintain;
+mod math;
 mod mem;
+mod pane;
+mod settings;
 mod sync;
 mod table;
 mod time;
+mod verdict;
 
+pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
 pub use dedup::{
-    Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket, Verdict,
+    Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Seed};
 pub use maintain::{Maintain, Maintainer};
+pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
+pub use verdict::Verdict;
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

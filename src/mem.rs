@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::sync::{Budget, Share};
+use crate::sync::{AtomicU64, Budget, Share};
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     ops::{Deref, Range},
@@ -26,6 +26,30 @@ pub(crate) unsafe trait Zeroable: Sync + Send {
     /// That value, for models: loom's atomics have to be made one by one.
     #[cfg(windlass_loom)]
     fn zero() -> Self;
+}
+
+/// Words in a [`Line`].
+pub(crate) const WORDS: usize = if cfg!(windlass_loom) { 4 } else { 8 };
+
+/// A cache line of words.
+#[repr(C, align(64))]
+pub(crate) struct Line([AtomicU64; WORDS]);
+
+impl Deref for Line {
+    type Target = [AtomicU64; WORDS];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU64; WORDS] {
+        &self.0
+    }
+}
+
+// SAFETY: integers without padding; 0 is a value, nothing needs drop.
+unsafe impl Zeroable for Line {
+    #[cfg(windlass_loom)]
+    fn zero() -> Line {
+        Line(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
 }
 
 /// A fixed array of zeroed `T`. Pages are taken from the system when they are first touched.

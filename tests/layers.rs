@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 const LAYERS: [&[&str]; 4] = [
     &["sync"],
     &["mem", "hash", "time", "error", "math"],
-    &["table", "pane", "codec", "maintain"],
+    &["table", "pane", "codec", "maintain", "settings", "verdict"],
     &["dedup", "bloom", "limit", "count", "topk", "fifo", "hashring"],
 ];
 

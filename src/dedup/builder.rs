@@ -5,6 +5,7 @@ use crate::{
     error::ConfigError,
     hash::Seed,
     mem::physical_memory,
+    settings,
     sync::AtomicU64,
     table::{Geometry, KeyTable, Plan},
     time::{Clock, Window},
@@ -61,11 +62,7 @@ impl DedupBuilder {
     pub(super) fn new(window: Window) -> DedupBuilder {
         DedupBuilder {
             window,
-            lateness: if window.counts_events() {
-                Window::last_n(0)
-            } else {
-                Window::time(std::time::Duration::ZERO)
-            },
+            lateness: settings::nothing(window),
             max_jump: None,
             capacity: 1_000_000,
             max_memory: None,
@@ -150,24 +147,11 @@ impl DedupBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<Dedup, ConfigError> {
-        let window = self.ticks("window", self.window, 1)?;
-        let lateness = self.ticks("lateness", self.lateness, 0)?;
-        if window + lateness > Window::MAX_TICKS {
-            let limit = format!("at most {} ticks less the window ({window})", Window::MAX_TICKS);
-            return Err(ConfigError::new("lateness", self.lateness, limit));
-        }
-        let max_jump = self.max_jump.map_or(Ok(u64::MAX), |jump| self.ticks("max_jump", jump, 1))?;
+        let (window, lateness) = settings::reach(self.window, self.lateness)?;
+        let ticks = |jump| settings::ticks("max_jump", jump, self.window, 1);
+        let max_jump = self.max_jump.map_or(Ok(u64::MAX), ticks)?;
         let by_events = self.window.counts_events();
-        if let Some(clock) = &self.clock
-            && clock.counts_events().is_some_and(|events| events != by_events)
-        {
-            let (has, wants) = if by_events { ("time", "events") } else { ("events", "time") };
-            return Err(ConfigError::new(
-                "clock",
-                format_args!("a clock of {has}"),
-                format_args!("one of {wants}"),
-            ));
-        }
+        let clock = settings::clock(self.clock, self.window)?;
         // A 1024th of the window, rounded down to a power of two.
         let granule = 1 << (window / 1024).max(1).ilog2();
         // Claims are made at multiples of a block of stamps. A block of nanoseconds is next to nothing, one of events is not: there
@@ -207,23 +191,8 @@ impl DedupBuilder {
             window: self.window,
             resets: AtomicU64::new(0),
             seed: self.seed.unwrap_or_else(Seed::random),
-            clock: self.clock.unwrap_or_else(|| if by_events { Clock::events() } else { Clock::monotonic() }),
+            clock,
             counts: Counts::default(),
         })
-    }
-
-    fn ticks(&self, field: &'static str, span: Window, least: u64) -> Result<u64, ConfigError> {
-        if span.counts_events() != self.window.counts_events() {
-            let wants = if self.window.counts_events() { "a number of events" } else { "a span of time" };
-            return Err(ConfigError::new(
-                field,
-                span,
-                format_args!("the window is {wants}, so this must be one"),
-            ));
-        }
-        let limit = || {
-            format!("{least} to {} {}", Window::MAX_TICKS, if span.counts_events() { "events" } else { "ns" })
-        };
-        span.ticks().filter(|&t| t >= least).ok_or_else(|| ConfigError::new(field, span, limit()))
     }
 }

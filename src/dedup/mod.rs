@@ -16,6 +16,7 @@ use crate::{
     sync::{AtomicU64, Counter, Ordering::Relaxed, Wide, epoch, with_wide},
     table::{Ahead, Decision, Full, KeyTable, MAX_LEN, Pinned},
     time::{Clock, Tick, Window},
+    verdict::Verdict,
 };
 pub use builder::{DedupBuilder, Identity, OnFull, Refresh};
 pub use claim::{Claim, Ticket};
@@ -87,27 +88,6 @@ struct Counts {
     late: Counter,
     full: Counter,
     jumps: Counter,
-}
-
-/// The answer to an observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Verdict {
-    /// The id was not admitted within the window before; now it is.
-    Fresh,
-    /// The id was admitted within the window before.
-    Duplicate {
-        /// When it was admitted, or last refreshed. `None` where a tier cannot tell.
-        first_seen: Option<Tick>,
-    },
-}
-
-impl Verdict {
-    /// Whether the id is new within the window.
-    #[must_use]
-    pub fn is_fresh(self) -> bool {
-        self == Verdict::Fresh
-    }
 }
 
 /// Why an observation got no verdict, or a claim no answer. Nothing was changed.

@@ -19,6 +19,7 @@ pub(crate) use twin;
 mod budget;
 mod counter;
 pub(crate) mod epoch;
+mod lanes;
 #[cfg(windlass_loom)]
 pub(crate) mod twins;
 #[cfg(not(windlass_loom))]
@@ -32,6 +33,7 @@ pub(crate) use budget::{Budget, Share};
 pub(crate) use counter::{Counter, Switch, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
+pub(crate) use lanes::words_with;
 #[cfg(windlass_loom)]
 pub(crate) use wide::Portable;
 pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
@@ -39,13 +41,13 @@ pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
 #[cfg(not(windlass_loom))]
 pub(crate) use std::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering},
+    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering, fence},
 };
 
 #[cfg(windlass_loom)]
 pub(crate) use loom::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering},
+    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering, fence},
 };
 
 /// Called before an attempt is made again because another thread's step came first.

@@ -59,6 +59,14 @@ pub enum Twin {
     CursorByStore,
     /// No room is said while another thread opens a chunk.
     RefuseAtOnce,
+    /// Whoever finds a chunk of a column not yet clear clears it.
+    ClearTwice,
+    /// A pane that comes into the column of the one before leaves its label as it is.
+    KeepLabel,
+    /// "Absent" is answered without another look at the ring.
+    AbsentAtOnce,
+    /// A word is cleared with Relaxed.
+    RelaxedClear,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

@@ -1,0 +1,463 @@
+//! The ring of panes: which columns hold what, and when the next one takes over.
+//!
+//! **Shape.** There are C *columns*. Time is cut into *panes* of equal length, numbered from tick 0 (`tick / length`) and never reused.
+//! One column, the *current* one, takes what comes; when time enters a new pane, the next column becomes current, by one CAS
+//! on the index. So a column holds one pane, or after a silence none of those between: panes without a call cost nothing.
+//!
+//! **Promise.** With lead = an 8th of a pane and span = (C - 1) panes - lead: what was put in at tick t is there until t + span, as long
+//! as the ring knows of no later tick. Each column has a label, the last pane of which something may be in it; it is *live* until
+//! span after that pane's end. Live columns are always the newest ones of the ring, so the index tells how many.
+//!
+//! **Clearing.** The oldest column goes out of the live ones in the last 8th of a pane's life, and is cleared then, in chunks. *Each chunk is
+//! cleared by exactly one thread*, which claims it: two clearers of one word are one too many, since the one that stalls before its
+//! store wipes what came after (twin `ClearTwice`). The column is clean when all who claimed have reported.
+//!
+//! **Late.** Nobody waits for that. As long as the next column is not clean the current one goes on, and its label rises, before anything of
+//! the new pane is put there (twin `KeepLabel`): the window grows, it never shrinks.
+//!
+//! **Absent** counts only if the index is the same before and after the look (twin `AbsentAtOnce`): else what was cleared meanwhile may have
+//! been put into a newer column before.
+
+use crate::sync::{
+    AtomicU64, CachePadded, Counter,
+    Ordering::{AcqRel, Acquire, Relaxed},
+    fence, twin,
+};
+
+/// Who moves the ring on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rotation {
+    /// The calls that bring the time: they move it on, and each clears a small share.
+    #[default]
+    ByCalls,
+    /// Calls move it on, which costs one CAS a pane; `maintain_at` clears.
+    Hybrid,
+    /// `advance_to` and `maintain_at` alone. Calls only see to it that nothing is forgotten early.
+    Scheduled,
+}
+
+/// What a ring is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grid {
+    /// 2 to [`Grid::MAX_COLUMNS`].
+    pub(crate) columns: usize,
+    /// Ticks in a pane, at least 1.
+    pub(crate) pane: u64,
+    /// The pieces in which a column is cleared, at least 1.
+    pub(crate) chunks: u64,
+    /// How far ahead of the newest pane a tick may be.
+    pub(crate) max_jump: u64,
+    pub(crate) rotation: Rotation,
+}
+
+impl Grid {
+    pub(crate) const MAX_COLUMNS: usize = 1 << COLUMN_BITS;
+
+    /// The part of a pane before its end in which the oldest column is retired and cleared.
+    pub(crate) const fn lead(pane: u64) -> u64 {
+        pane.div_ceil(8)
+    }
+
+    /// For how many ticks whatever is put in stays, in a ring of so many columns.
+    pub(crate) fn span(columns: usize, pane: u64) -> u64 {
+        (columns as u64 - 1).saturating_mul(pane) - Self::lead(pane)
+    }
+
+    /// The least length of a pane with which that is `window` at least.
+    pub(crate) fn pane_for(window: u64, columns: usize) -> u64 {
+        let eighths = 8 * (columns as u64 - 1) - 1;
+        // ceil(window / (columns - 1 - 1/8)), and more where a lead is rounded up.
+        let least = (u128::from(window) * 8).div_ceil(u128::from(eighths));
+        let mut pane = u64::try_from(least).unwrap_or(u64::MAX).max(1);
+        while Self::span(columns, pane) < window {
+            pane += 1;
+        }
+        pane
+    }
+}
+
+/// What a call finds: where to put, and where to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct View(u64);
+
+// Of the index, from below: how many columns are live, the current column, and how often the ring went round. 2^43 rounds are two
+// years of panes of a microsecond; then it stays where it is, and the window grows.
+const LIVE_BITS: u32 = 11;
+const COLUMN_BITS: u32 = 10;
+const ROUND: u64 = 1 << (LIVE_BITS + COLUMN_BITS);
+
+impl View {
+    #[allow(clippy::cast_possible_truncation)] // 10 bits
+    #[inline(always)]
+    pub(crate) fn column(self) -> usize {
+        (self.0 >> LIVE_BITS) as usize & (Grid::MAX_COLUMNS - 1)
+    }
+
+    /// How many columns are live, the current one included.
+    #[allow(clippy::cast_possible_truncation)] // 11 bits
+    #[inline(always)]
+    pub(crate) fn live(self) -> usize {
+        self.0 as usize & ((1 << LIVE_BITS) - 1)
+    }
+
+    fn with_live(self, live: usize) -> View {
+        View(self.0 & !((1 << LIVE_BITS) - 1) | live as u64)
+    }
+
+    /// `i` columns before the current one.
+    #[inline(always)]
+    pub(crate) fn back(self, i: usize, columns: usize) -> usize {
+        let column = self.column();
+        if column >= i { column - i } else { column + columns - i }
+    }
+
+    /// The number of the current column's turn: each turn of each column has its own.
+    #[inline(always)]
+    pub(crate) fn turn(self, columns: usize) -> u64 {
+        self.0 / ROUND * columns as u64 + self.column() as u64
+    }
+
+    fn next(self, columns: usize, live: usize) -> Option<View> {
+        let column = self.column() + 1;
+        let round = if column == columns { (self.0 / ROUND).checked_add(1)? } else { self.0 / ROUND };
+        let column = if column == columns { 0 } else { column };
+        Some(View(round.checked_mul(ROUND)? | (column as u64) << LIVE_BITS | live as u64))
+    }
+}
+
+/// What a ring turns.
+pub(crate) trait Clear {
+    /// Zeroes a chunk of a column, with stores that release.
+    fn clear(&self, column: usize, chunk: u64);
+}
+
+/// See the module's text. All orderings: loom-tests/tests/pane.rs.
+pub(crate) struct PaneRing {
+    grid: Grid,
+    hot: CachePadded<Hot>,
+    /// Chunks claimed and chunks reported clean, over all time. A column in its first turn needs none.
+    claimed: CachePadded<AtomicU64>,
+    done: CachePadded<AtomicU64>,
+    columns: Box<[Column]>,
+    rotations: Counter,
+    late: Counter,
+    jumps: Counter,
+}
+
+struct Hot {
+    /// There is nothing to do before this tick, and the current column's label covers all before it. Only rises. Whoever has loaded it
+    /// (Acquire) and then loads the index finds the column that it was stored for (Release), or a later one.
+    due: AtomicU64,
+    /// A [`View`]. Loaded with Acquire: whoever finds a column current finds it clean.
+    index: AtomicU64,
+}
+
+/// Both only rise, by `fetch_max`: a thread that stalls before it changes nothing.
+struct Column {
+    /// The pane in which it became current.
+    first: AtomicU64,
+    /// Its label: the last pane of which something may be in it.
+    last: AtomicU64,
+}
+
+/// What a live column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pane {
+    pub(crate) column: usize,
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+}
+
+/// Chunks that a call clears at most when the next column should be clean by now: what one call may cost.
+const OVERDUE: u64 = 256;
+/// .. and when that is not so.
+const SHARE: u64 = 16;
+
+/// How far a step went.
+enum Step {
+    /// Nothing can be done before this tick.
+    Until(u64),
+    /// There is more to do, for somebody.
+    More,
+    /// The index may have moved.
+    Again,
+}
+
+impl PaneRing {
+    pub(crate) fn new(grid: Grid) -> PaneRing {
+        let column = |_| Column { first: AtomicU64::new(0), last: AtomicU64::new(0) };
+        PaneRing {
+            grid,
+            hot: CachePadded::new(Hot { due: AtomicU64::new(0), index: AtomicU64::new(1) }),
+            claimed: CachePadded::new(AtomicU64::new(0)),
+            done: CachePadded::new(AtomicU64::new(0)),
+            columns: (0..grid.columns).map(column).collect(),
+            rotations: Counter::default(),
+            late: Counter::default(),
+            jumps: Counter::default(),
+        }
+    }
+
+    pub(crate) fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// For a call that puts something in at `now`: moves the ring on if it is time.
+    #[inline(always)]
+    pub(crate) fn enter(&self, now: u64, columns: &impl Clear) -> View {
+        if now < self.hot.due.load(Acquire) {
+            return self.view();
+        }
+        self.tend(now, columns)
+    }
+
+    /// For a call that only looks at `now`: changes nothing.
+    #[inline(always)]
+    pub(crate) fn look(&self, now: u64) -> View {
+        let timely = now < self.hot.due.load(Acquire);
+        let view = self.view();
+        if timely { view } else { view.with_live(self.live_at(view, now)) }
+    }
+
+    /// Whether the ring is as it was found, after a look at its columns.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, view: View) -> bool {
+        // Pairs with the stores that clear: whoever has seen one of them sees that its column had been retired.
+        fence(Acquire);
+        // What was live by the index may have been less by the time.
+        let same = |seen: u64| seen >> LIVE_BITS == view.0 >> LIVE_BITS && View(seen).live() >= view.live();
+        same(self.hot.index.load(Relaxed)) || twin!(AbsentAtOnce)
+    }
+
+    /// The panes that are live at `now`, the newest first.
+    pub(crate) fn panes(&self, now: u64) -> (View, impl Iterator<Item = Pane>) {
+        let view = self.look(now);
+        let pane = move |i| {
+            let column = view.back(i, self.grid.columns);
+            let Column { first, last } = &self.columns[column];
+            Pane { column, first: first.load(Acquire), last: last.load(Acquire) }
+        };
+        (view, (0..view.live()).map(pane))
+    }
+
+    #[inline(always)]
+    fn view(&self) -> View {
+        View(self.hot.index.load(Acquire))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tend(&self, now: u64, columns: &impl Clear) -> View {
+        let now = self.plausible(now);
+        let may_move = self.grid.rotation != Rotation::Scheduled;
+        let may_clear = self.grid.rotation == Rotation::ByCalls;
+        loop {
+            let view = self.view();
+            if let Some(next) = self.next_if_due(view, now).filter(|_| may_move) {
+                self.move_to(view, next, now);
+                continue;
+            }
+            let open = self.opened(view);
+            let overdue = now / self.grid.pane > open;
+            if overdue {
+                self.raise_label(view, now);
+            }
+            let mut share = if overdue { OVERDUE } else { SHARE };
+            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
+            match step {
+                Step::Again => continue,
+                Step::Until(due) => self.nothing_before(due),
+                // The next call goes on with it.
+                Step::More if may_clear => {}
+                Step::More if overdue => self.nothing_before(self.end(self.label(view))),
+                Step::More => self.nothing_before(self.end(open)),
+            }
+            return view;
+        }
+    }
+
+    /// Moves the ring on to `now` and clears up to `budget` chunks, whoever else is to do it. `true`: there is more to do now.
+    pub(crate) fn maintain(&self, now: u64, budget: u64, columns: &impl Clear) -> bool {
+        let now = self.plausible(now);
+        let mut left = budget;
+        loop {
+            let view = self.view();
+            if let Some(next) = self.next_if_due(view, now) {
+                self.move_to(view, next, now);
+                continue;
+            }
+            match self.clear(view, now, &mut left, false, columns) {
+                Step::Again => {}
+                Step::Until(_) => return false,
+                // What others have claimed is theirs.
+                Step::More => return left == 0,
+            }
+        }
+    }
+
+    /// Where the ring should be at `now`, if that is the next column, and clean.
+    fn next_if_due(&self, view: View, now: u64) -> Option<View> {
+        let live = self.live_at(view, now);
+        let ready =
+            now / self.grid.pane > self.opened(view) && live < self.grid.columns && self.is_clean(view);
+        if ready { view.next(self.grid.columns, live + 1) } else { None }
+    }
+
+    /// The label comes first: from the CAS on others put things in.
+    fn move_to(&self, view: View, next: View, now: u64) {
+        let pane = now / self.grid.pane;
+        let column = &self.columns[next.column()];
+        let label = pane.max(self.label(view));
+        // In this order: whoever sees the second has the first.
+        column.last.fetch_max(label, AcqRel);
+        column.first.fetch_max(pane, AcqRel);
+        // Acquire: with the reports of those who cleared the column. Release: to those who find it current.
+        if self.hot.index.compare_exchange(view.0, next.0, AcqRel, Relaxed).is_ok() {
+            self.rotations.add(1);
+        }
+    }
+
+    /// A call goes on with a column that should have been left.
+    fn raise_label(&self, view: View, now: u64) {
+        if twin!(KeepLabel) {
+            return;
+        }
+        let pane = now / self.grid.pane;
+        if self.columns[view.column()].last.fetch_max(pane, AcqRel) < pane {
+            self.late.add(1);
+        }
+    }
+
+    fn label(&self, view: View) -> u64 {
+        self.columns[view.column()].last.load(Acquire)
+    }
+
+    /// Retires and clears what is to be, `share` chunks at most; `paced`: not before it has to be.
+    fn clear(&self, view: View, now: u64, share: &mut u64, paced: bool, columns: &impl Clear) -> Step {
+        let (count, open) = (self.grid.columns, self.opened(view));
+        let end = self.end(open);
+        let overdue = now / self.grid.pane > open;
+        if view.live() == count {
+            let live = self.live_at(view, now);
+            if live == count {
+                let oldest = &self.columns[view.back(count - 1, count)];
+                let again = if overdue { self.end(self.label(view)) } else { end };
+                return Step::Until(again.min(self.expiry(oldest.last.load(Acquire))));
+            }
+            // Release: who sees what was cleared sees this.
+            let retired = view.with_live(live.max(1));
+            let _ = self.hot.index.compare_exchange(view.0, retired.0, AcqRel, Relaxed);
+            return Step::Again;
+        }
+        let (chunks, all) = (self.grid.chunks, self.needed(view));
+        // Clearing begins with the lead; after a silence, when more has gone, with the pane.
+        let time = if view.live() + 1 < count { self.grid.pane } else { Grid::lead(self.grid.pane) };
+        let turn = |claimed: u64| {
+            let left = u128::from(time) * u128::from(all - claimed) / u128::from(chunks);
+            end - u64::try_from(left).unwrap_or(time)
+        };
+        let mut claimed = self.claimed.load(Acquire);
+        while claimed < all {
+            if paced && now < turn(claimed) {
+                return Step::Until(turn(claimed));
+            }
+            if *share == 0 {
+                return Step::More;
+            }
+            *share -= 1;
+            let chunk = claimed + chunks - all;
+            let column = view.back(count - 1, count);
+            if twin!(ClearTwice) {
+                columns.clear(column, chunk);
+                self.claimed.fetch_max(claimed + 1, AcqRel);
+                self.done.fetch_max(claimed + 1, AcqRel);
+                return Step::More;
+            }
+            // As long as a chunk of the next column is left to claim, that column does not become current: the view holds.
+            match self.claimed.compare_exchange(claimed, claimed + 1, AcqRel, Acquire) {
+                Ok(_) => {
+                    columns.clear(column, chunk);
+                    // Release: the stores, to whoever finds the column clean.
+                    self.done.fetch_add(1, AcqRel);
+                    claimed += 1;
+                }
+                Err(other) => claimed = other,
+            }
+        }
+        match overdue {
+            false => Step::Until(end),
+            true if self.is_clean(view) && view.next(count, 1).is_some() => Step::Again,
+            // Others have claimed what is left.
+            true => Step::More,
+        }
+    }
+
+    /// The pane in which the current column became current.
+    fn opened(&self, view: View) -> u64 {
+        self.columns[view.column()].first.load(Acquire)
+    }
+
+    /// How many chunks have to be claimed for the next column.
+    fn needed(&self, view: View) -> u64 {
+        let next = view.turn(self.grid.columns) + 1;
+        self.grid.chunks * (next + 1).saturating_sub(self.grid.columns as u64)
+    }
+
+    fn is_clean(&self, view: View) -> bool {
+        self.done.load(Acquire) >= self.needed(view)
+    }
+
+    /// How many of the live columns are still live at `now`. (All behind the oldest of them are counted: labels of neighbours may
+    /// be out of order by a stalled thread's pane.)
+    fn live_at(&self, view: View, now: u64) -> usize {
+        let is_live = |i: &usize| {
+            let column = &self.columns[view.back(*i, self.grid.columns)];
+            self.expiry(column.last.load(Acquire)) > now
+        };
+        (0..view.live()).rev().find(is_live).map_or(0, |i| i + 1)
+    }
+
+    /// The end of a pane.
+    fn end(&self, pane: u64) -> u64 {
+        pane.saturating_add(1).saturating_mul(self.grid.pane)
+    }
+
+    /// When what came in a pane is no longer promised.
+    fn expiry(&self, pane: u64) -> u64 {
+        self.end(pane).saturating_add(Grid::span(self.grid.columns, self.grid.pane))
+    }
+
+    fn nothing_before(&self, tick: u64) {
+        self.hot.due.fetch_max(tick, AcqRel);
+    }
+
+    /// A tick that lies too far ahead counts as the newest pane.
+    fn plausible(&self, now: u64) -> u64 {
+        let newest = self.end(self.label(self.view()));
+        let started = self.hot.due.load(Relaxed) > 0;
+        if started && now > newest.saturating_add(self.grid.max_jump) {
+            self.jumps.add(1);
+            return newest - 1;
+        }
+        now
+    }
+
+    /// Moves to another column so far.
+    pub(crate) fn rotations(&self) -> u64 {
+        self.rotations.sum()
+    }
+
+    /// Panes that had to be put into the column of the one before, since the next was not clean.
+    pub(crate) fn late(&self) -> u64 {
+        self.late.sum()
+    }
+
+    pub(crate) fn jumps(&self) -> u64 {
+        self.jumps.sum()
+    }
+
+    /// Chunks cleared so far.
+    pub(crate) fn cleared(&self) -> u64 {
+        self.done.load(Relaxed)
+    }
+}

@@ -1,0 +1,147 @@
+//! Panes side by side: a row holds a block of every pane, in as few cache lines as they take, and a key has one or a few rows. So one
+//! look at a row asks all panes.
+
+use super::{
+    Bloom, Clear, Seen, View,
+    block::{Mask, remix, zero},
+};
+use crate::{
+    hash::KeyHash,
+    mem::{Line, Slab, WORDS},
+    sync::{AtomicU64, Budget, prefetch},
+};
+use std::sync::Arc;
+
+/// Rows with blocks of W words, R of them for a key.
+pub(crate) struct Rows<const W: usize, const R: usize> {
+    lines: Slab<Line>,
+    rows: u64,
+    /// Panes in a row: 64 at most.
+    columns: usize,
+    lines_per_row: usize,
+    /// Bits that a key sets in each of its rows.
+    probes: [u32; R],
+}
+
+/// Where a key is: the first lines of its rows, and its bits there.
+#[derive(Clone, Copy)]
+pub(crate) struct Spot<const W: usize, const R: usize>([(usize, Mask<W>); R]);
+
+/// Rows cleared at a time.
+const CHUNK: u64 = 16;
+
+impl<const W: usize, const R: usize> Rows<W, R> {
+    pub(crate) const MAX_COLUMNS: usize = 64;
+
+    /// `None` if there is no memory for them.
+    pub(crate) fn new(rows: u64, columns: usize, probes: u32, budget: &Arc<Budget>) -> Option<Self> {
+        let lines_per_row = Self::lines_per_row(columns);
+        let lines = usize::try_from(rows).ok()?.checked_mul(lines_per_row)?;
+        #[allow(clippy::cast_possible_truncation)] // a few rows
+        let probes = std::array::from_fn(|row| (probes + (R - 1 - row) as u32) / R as u32);
+        Some(Rows { lines: Slab::new(lines, budget)?, rows, columns, lines_per_row, probes })
+    }
+
+    pub(crate) fn lines_per_row(columns: usize) -> usize {
+        (columns * W).div_ceil(WORDS)
+    }
+
+    #[inline(always)]
+    fn block(&self, first: usize, column: usize) -> &[AtomicU64] {
+        let word = column * W;
+        &self.lines[first + word / WORDS][word % WORDS..][..W]
+    }
+
+    /// In which columns all bits of the key are set.
+    #[inline(always)]
+    fn hits(&self, spot: &Spot<W, R>) -> u64 {
+        spot.0.iter().fold(u64::MAX, |hits, &(first, ref mask)| {
+            let lines = self.lines[first..][..self.lines_per_row].iter().enumerate();
+            hits & lines.fold(0, |here, (i, line)| here | mask.blocks_with(line) << (i * (WORDS / W)))
+        })
+    }
+
+    /// The columns that are live.
+    #[inline(always)]
+    fn live(&self, view: View) -> u64 {
+        let ones = |n: usize| if n == 0 { 0 } else { u64::MAX >> (64 - n) };
+        let (live, end) = (view.live(), view.column() + 1);
+        if end >= live {
+            ones(end) & !ones(end - live)
+        } else {
+            ones(end) | ones(self.columns) & !ones(self.columns + end - live)
+        }
+    }
+}
+
+impl<const W: usize, const R: usize> Clear for Rows<W, R> {
+    fn clear(&self, column: usize, chunk: u64) {
+        for row in chunk * CHUNK..self.rows.min((chunk + 1) * CHUNK) {
+            #[allow(clippy::cast_possible_truncation)] // it was allocated
+            self.block(row as usize * self.lines_per_row, column).iter().for_each(zero);
+        }
+    }
+}
+
+impl<const W: usize, const R: usize> Bloom for Rows<W, R> {
+    type Spot = Spot<W, R>;
+
+    #[inline(always)]
+    fn spot(&self, hash: KeyHash) -> Self::Spot {
+        let (mut place, mut bits) = (hash.hi, hash.lo);
+        let mut row = 0;
+        Spot(std::array::from_fn(|i| {
+            if i == 0 {
+                row = super::below(place, self.rows);
+            } else {
+                // Another one than the last.
+                place = remix(place);
+                bits = remix(bits);
+                row += 1 + super::below(place, self.rows - 1);
+                row = if row >= self.rows { row - self.rows } else { row };
+            }
+            #[allow(clippy::cast_possible_truncation)] // it was allocated
+            (row as usize * self.lines_per_row, Mask::new(bits, self.probes[i]))
+        }))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, spot: &Self::Spot, _: View) {
+        for &(first, _) in &spot.0 {
+            self.lines[first..first + self.lines_per_row].iter().for_each(|line| prefetch(line));
+        }
+    }
+
+    #[inline(always)]
+    fn seen(&self, spot: &Self::Spot, view: View) -> Seen {
+        let mut hits = self.hits(spot);
+        if hits != 0 {
+            hits &= self.live(view);
+        }
+        Seen { at_all: hits != 0, in_current: hits >> view.column() & 1 != 0 }
+    }
+
+    #[inline(always)]
+    fn set(&self, spot: &Self::Spot, view: View) -> bool {
+        let set =
+            |all, &(first, ref mask): &(usize, Mask<W>)| all & mask.set(self.block(first, view.column()));
+        spot.0.iter().fold(true, set)
+    }
+
+    fn is_in(&self, spot: &Self::Spot, column: usize, _: u64) -> bool {
+        self.hits(spot) >> column & 1 != 0
+    }
+
+    fn blocks(&self) -> u64 {
+        self.rows
+    }
+
+    fn words(&self, column: usize, block: u64) -> &[AtomicU64] {
+        #[allow(clippy::cast_possible_truncation)] // it was allocated
+        self.block(block as usize * self.lines_per_row, column)
+    }
+
+    fn chunks(rows: u64) -> u64 {
+        rows.div_ceil(CHUNK)
+    }
+}
