@@ -52,6 +52,18 @@ unsafe impl Zeroable for Line {
     }
 }
 
+impl Slab<Line> {
+    /// The words of all lines.
+    #[inline(always)]
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        // SAFETY: lines are arrays of words without padding (asserted below), as aligned as words are.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr().cast(), self.len * WORDS) }
+    }
+}
+
+#[cfg(not(windlass_loom))]
+const _: () = assert!(size_of::<Line>() == WORDS * size_of::<AtomicU64>());
+
 /// A fixed array of zeroed `T`. Pages are taken from the system when they are first touched.
 pub(crate) struct Slab<T: Zeroable> {
     items: NonNull<T>,

@@ -8,8 +8,8 @@ use crate::{
     verdict::Verdict,
 };
 
-/// How many events of a batch are on their way from memory.
-const AHEAD: usize = 16;
+/// How many events of a batch are on their way from memory while as many are judged.
+const BLOCK: usize = 16;
 
 impl RotatingBloom {
     /// Puts `keys` in, in order, at `now`. `seen` is cleared and gets for each whether it was there before.
@@ -106,8 +106,8 @@ impl RotatingBloom {
     }
 }
 
-/// A rolling look ahead: while one event is judged, the rows of the one `AHEAD` after it are on their way.
-#[inline(always)]
+/// While one block of events is judged, the rows of the next are on their way.
+#[inline(never)]
 fn run<A: Ask, C: Bloom, R>(
     ring: &PaneRing,
     columns: &C,
@@ -116,27 +116,25 @@ fn run<A: Ask, C: Bloom, R>(
     answer: impl Fn(bool) -> R,
     answers: &mut impl Extend<R>,
 ) {
-    if n == 0 {
-        return;
-    }
-    let fetch = |i: usize| {
-        let (hash, now) = event(i);
-        let spot = columns.spot(hash);
-        columns.prefetch(&spot, ring.look(now));
-        (spot, now)
-    };
-    let first = fetch(0);
-    let mut ahead = [first; AHEAD];
-    for (i, slot) in ahead.iter_mut().enumerate().take(n).skip(1) {
-        *slot = fetch(i);
-    }
-    answers.extend((0..n).map(|i| {
-        let (spot, now) = ahead[i % AHEAD];
-        if i + AHEAD < n {
-            ahead[i % AHEAD] = fetch(i + AHEAD);
+    let nothing = (columns.spot(KeyHash { hi: 0, lo: 0 }), 0);
+    let mut blocks = [[nothing; BLOCK]; 2];
+    let (mut start, mut fetched, mut turn) = (0, 0, 0);
+    loop {
+        let next = n.saturating_sub(start).min(BLOCK);
+        for (i, slot) in blocks[turn % 2].iter_mut().enumerate().take(next) {
+            let (hash, now) = event(start + i);
+            let spot = columns.spot(hash);
+            columns.prefetch(&spot, ring.look(now));
+            *slot = (spot, now);
         }
-        answer(A::ask(ring, columns, &spot, now))
-    }));
+        turn += 1;
+        let here = blocks[turn % 2].iter().take(fetched);
+        answers.extend(here.map(|(spot, now)| answer(A::ask(ring, columns, spot, *now))));
+        if next == 0 {
+            return;
+        }
+        (start, fetched) = (start + next, next);
+    }
 }
 
 fn start<R>(answers: &mut Vec<R>, n: usize) {

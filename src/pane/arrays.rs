@@ -56,7 +56,7 @@ impl Arrays {
     #[inline(always)]
     fn is_here(&self, spot: &Spot, column: usize, turn: u64) -> bool {
         let (line, mask) = self.in_turn(spot, turn);
-        mask.blocks_with(&self.panes[column][line]) != 0
+        mask.places(&self.panes[column][line]).blocks() != 0
     }
 }
 

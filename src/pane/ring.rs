@@ -224,9 +224,10 @@ impl PaneRing {
     pub(crate) fn is_at(&self, view: View) -> bool {
         // Pairs with the stores that clear: whoever has seen one of them sees that its column had been retired.
         fence(Acquire);
-        // What was live by the index may have been less by the time.
+        let seen = self.hot.index.load(Relaxed);
+        // (What was live by the index may have been less by the time.)
         let same = |seen: u64| seen >> LIVE_BITS == view.0 >> LIVE_BITS && View(seen).live() >= view.live();
-        same(self.hot.index.load(Relaxed)) || twin!(AbsentAtOnce)
+        seen == view.0 || same(seen) || twin!(AbsentAtOnce)
     }
 
     /// The panes that are live at `now`, the newest first.

@@ -3,7 +3,7 @@
 
 use super::{
     Bloom, Clear, Seen, View,
-    block::{Mask, remix, zero},
+    block::{Mask, Places, remix, zero},
 };
 use crate::{
     hash::KeyHash,
@@ -18,12 +18,12 @@ pub(crate) struct Rows<const W: usize, const R: usize> {
     rows: u64,
     /// Panes in a row: 64 at most.
     columns: usize,
-    lines_per_row: usize,
+    words_per_row: usize,
     /// Bits that a key sets in each of its rows.
-    probes: [u32; R],
+    probes: u32,
 }
 
-/// Where a key is: the first lines of its rows, and its bits there.
+/// Where a key is: the first words of its rows, and its bits there.
 #[derive(Clone, Copy)]
 pub(crate) struct Spot<const W: usize, const R: usize>([(usize, Mask<W>); R]);
 
@@ -38,8 +38,14 @@ impl<const W: usize, const R: usize> Rows<W, R> {
         let lines_per_row = Self::lines_per_row(columns);
         let lines = usize::try_from(rows).ok()?.checked_mul(lines_per_row)?;
         #[allow(clippy::cast_possible_truncation)] // a few rows
-        let probes = std::array::from_fn(|row| (probes + (R - 1 - row) as u32) / R as u32);
-        Some(Rows { lines: Slab::new(lines, budget)?, rows, columns, lines_per_row, probes })
+        let probes = probes / R as u32;
+        Some(Rows {
+            lines: Slab::new(lines, budget)?,
+            rows,
+            columns,
+            words_per_row: lines_per_row * WORDS,
+            probes,
+        })
     }
 
     pub(crate) fn lines_per_row(columns: usize) -> usize {
@@ -48,28 +54,54 @@ impl<const W: usize, const R: usize> Rows<W, R> {
 
     #[inline(always)]
     fn block(&self, first: usize, column: usize) -> &[AtomicU64] {
-        let word = column * W;
-        &self.lines[first + word / WORDS][word % WORDS..][..W]
+        &self.lines.words()[first + column * W..][..W]
+    }
+
+    #[inline(always)]
+    fn line(&self, first: usize) -> &[AtomicU64; WORDS] {
+        &self.lines[first / WORDS]
+    }
+
+    /// The first word of a row.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation)] // it was allocated
+    fn row(&self, row: u64) -> usize {
+        row as usize * self.words_per_row
     }
 
     /// In which columns all bits of the key are set.
     #[inline(always)]
     fn hits(&self, spot: &Spot<W, R>) -> u64 {
-        spot.0.iter().fold(u64::MAX, |hits, &(first, ref mask)| {
-            let lines = self.lines[first..][..self.lines_per_row].iter().enumerate();
-            hits & lines.fold(0, |here, (i, line)| here | mask.blocks_with(line) << (i * (WORDS / W)))
-        })
+        if self.words_per_row == WORDS { self.hits_in_line(spot, 0) } else { self.hits_in_lines(spot) }
+    }
+
+    #[inline(always)]
+    fn hits_in_line(&self, spot: &Spot<W, R>, line: usize) -> u64 {
+        let places = |all: Places<W>, &(first, ref mask): &(usize, Mask<W>)| {
+            all.and(mask.places(self.line(first + line)))
+        };
+        spot.0.iter().fold(Places::ALL, places).blocks()
+    }
+
+    #[inline(never)]
+    fn hits_in_lines(&self, spot: &Spot<W, R>) -> u64 {
+        let lines = (0..self.words_per_row).step_by(WORDS);
+        lines.fold(0, |hits, i| hits | self.hits_in_line(spot, i) << (i / W))
     }
 
     /// The columns that are live.
     #[inline(always)]
     fn live(&self, view: View) -> u64 {
-        let ones = |n: usize| if n == 0 { 0 } else { u64::MAX >> (64 - n) };
         let (live, end) = (view.live(), view.column() + 1);
+        if live == self.columns || live == 0 {
+            return if live == 0 { 0 } else { u64::MAX };
+        }
+        let ones = |n: usize| (1_u64 << n) - 1;
         if end >= live {
-            ones(end) & !ones(end - live)
+            (ones(live)) << (end - live)
         } else {
-            ones(end) | ones(self.columns) & !ones(self.columns + end - live)
+            // Those before the first column are the last.
+            ones(end) | ones(live - end) << (self.columns + end - live)
         }
     }
 }
@@ -77,8 +109,7 @@ impl<const W: usize, const R: usize> Rows<W, R> {
 impl<const W: usize, const R: usize> Clear for Rows<W, R> {
     fn clear(&self, column: usize, chunk: u64) {
         for row in chunk * CHUNK..self.rows.min((chunk + 1) * CHUNK) {
-            #[allow(clippy::cast_possible_truncation)] // it was allocated
-            self.block(row as usize * self.lines_per_row, column).iter().for_each(zero);
+            self.block(self.row(row), column).iter().for_each(zero);
         }
     }
 }
@@ -89,42 +120,48 @@ impl<const W: usize, const R: usize> Bloom for Rows<W, R> {
     #[inline(always)]
     fn spot(&self, hash: KeyHash) -> Self::Spot {
         let (mut place, mut bits) = (hash.hi, hash.lo);
-        let mut row = 0;
-        Spot(std::array::from_fn(|i| {
-            if i == 0 {
-                row = super::below(place, self.rows);
-            } else {
-                // Another one than the last.
-                place = remix(place);
-                bits = remix(bits);
-                row += 1 + super::below(place, self.rows - 1);
-                row = if row >= self.rows { row - self.rows } else { row };
-            }
-            #[allow(clippy::cast_possible_truncation)] // it was allocated
-            (row as usize * self.lines_per_row, Mask::new(bits, self.probes[i]))
-        }))
+        let at = |place, bits| (self.row(super::below(place, self.rows)), Mask::new(bits, self.probes));
+        let mut spot = [at(place, bits); R];
+        let mut i = 1;
+        while i < R {
+            place = remix(place);
+            // 32 bits are enough for five probes.
+            bits = if i % 2 == 1 && self.probes <= 5 { bits.rotate_left(32) } else { remix(bits) };
+            spot[i] = at(place, bits);
+            i += 1;
+        }
+        Spot(spot)
     }
 
     #[inline(always)]
     fn prefetch(&self, spot: &Self::Spot, _: View) {
         for &(first, _) in &spot.0 {
-            self.lines[first..first + self.lines_per_row].iter().for_each(|line| prefetch(line));
+            let words = self.lines.words().as_ptr().wrapping_add(first);
+            prefetch(words);
+            if self.words_per_row > WORDS {
+                (WORDS..self.words_per_row)
+                    .step_by(WORDS)
+                    .for_each(|word| prefetch(words.wrapping_add(word)));
+            }
         }
     }
 
     #[inline(always)]
     fn seen(&self, spot: &Self::Spot, view: View) -> Seen {
         let mut hits = self.hits(spot);
-        if hits != 0 {
-            hits &= self.live(view);
+        if hits == 0 {
+            return Seen { at_all: false, in_current: false };
         }
+        hits &= self.live(view);
         Seen { at_all: hits != 0, in_current: hits >> view.column() & 1 != 0 }
     }
 
     #[inline(always)]
     fn set(&self, spot: &Self::Spot, view: View) -> bool {
-        let set =
-            |all, &(first, ref mask): &(usize, Mask<W>)| all & mask.set(self.block(first, view.column()));
+        let set = |all, &(first, ref mask): &(usize, Mask<W>)| {
+            let block = self.block(first, view.column());
+            all & if R == 1 { mask.set(block) } else { mask.add(block) }
+        };
         spot.0.iter().fold(true, set)
     }
 
@@ -137,8 +174,7 @@ impl<const W: usize, const R: usize> Bloom for Rows<W, R> {
     }
 
     fn words(&self, column: usize, block: u64) -> &[AtomicU64] {
-        #[allow(clippy::cast_possible_truncation)] // it was allocated
-        self.block(block as usize * self.lines_per_row, column)
+        self.block(self.row(block), column)
     }
 
     fn chunks(rows: u64) -> u64 {

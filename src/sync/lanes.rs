@@ -2,21 +2,26 @@
 
 use super::AtomicU64;
 
-/// A bit for each of the words in which all bits of its mask are set, from the lowest. The masks of W words repeat along the line.
+/// Two bits for each of the words, from the lowest: in this half of it, all bits of the mask are set. The masks of W words repeat along
+/// the line.
 ///
 /// Relaxed. A word may even be read in parts, at different moments.
 #[cfg(not(all(target_arch = "x86_64", not(windlass_loom), not(miri))))]
 #[inline(always)]
-pub(crate) fn words_with<const N: usize, const W: usize>(line: &[AtomicU64; N], mask: &[u64; W]) -> u32 {
+pub(crate) fn halves_with<const N: usize, const W: usize>(line: &[AtomicU64; N], mask: &[u64; W]) -> u32 {
     let has = |(word, mask): (&AtomicU64, u64)| word.load(super::Ordering::Relaxed) & mask == mask;
     let masks = (0..N).map(|i| mask[i % W]);
-    line.iter().zip(masks).map(has).enumerate().fold(0, |bits, (i, has)| bits | u32::from(has) << i)
+    line.iter()
+        .zip(masks)
+        .map(has)
+        .enumerate()
+        .fold(0, |bits, (i, has)| bits | if has { 3 << (2 * i) } else { 0 })
 }
 
 #[cfg(all(target_arch = "x86_64", not(windlass_loom), not(miri)))]
 #[allow(unsafe_code)]
 #[inline(always)]
-pub(crate) fn words_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W]) -> u32 {
+pub(crate) fn halves_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W]) -> u32 {
     use std::arch::asm;
     let at = line.as_ptr();
     let halves: u32;
@@ -59,15 +64,5 @@ pub(crate) fn words_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W])
                  options(nostack, preserves_flags, readonly));
         }
     }
-    every_other(halves & halves >> 1)
-}
-
-/// The even ones of 16 bits.
-#[cfg(all(target_arch = "x86_64", not(windlass_loom), not(miri)))]
-#[inline(always)]
-fn every_other(bits: u32) -> u32 {
-    let bits = bits & 0x5555;
-    let bits = (bits | bits >> 1) & 0x3333;
-    let bits = (bits | bits >> 2) & 0x0f0f;
-    (bits | bits >> 4) & 0xff
+    halves
 }

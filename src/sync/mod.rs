@@ -33,7 +33,7 @@ pub(crate) use budget::{Budget, Share};
 pub(crate) use counter::{Counter, Switch, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
-pub(crate) use lanes::words_with;
+pub(crate) use lanes::halves_with;
 #[cfg(windlass_loom)]
 pub(crate) use wide::Portable;
 pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
