@@ -15,18 +15,17 @@
 
 mod support;
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use support::{
     contender::{Entry, Upkeep},
     host,
     memory::Counted,
-    ours, ratios, rivals,
+    ours,
+    ratios::{self, Demand, Measured},
+    request::{Request, THREADS},
+    rivals,
     stream::Shape,
 };
 
@@ -53,12 +52,24 @@ const FUNCTIONS: [Entry; 10] = [
     Entry::of::<rivals::Moka>(),
 ];
 
-const THREADS: [(usize, &str); 2] = [(1, "1t"), (2, "2t")];
+/// At one million live ids.
+const DEMANDS: [Demand; 5] = [
+    Demand { ours: "windlass", theirs: None, at_least: [Some(1.0), Some(1.5)] },
+    Demand { ours: "windlass_batch", theirs: None, at_least: [Some(2.5), Some(3.5)] },
+    Demand { ours: "windlass_batch", theirs: Some("mutex_hashmap"), at_least: [None, Some(5.0)] },
+    // Exact ids may cost 1.6 times as much.
+    Demand { ours: "windlass_exact", theirs: Some("windlass"), at_least: [Some(0.63), Some(0.63)] },
+    Demand {
+        ours: "windlass_exact_batch",
+        theirs: Some("windlass_batch"),
+        at_least: [Some(0.63), Some(0.63)],
+    },
+];
 
 fn main() {
     let started = SystemTime::now();
     let request = Request::from_environment();
-    let results = results_folder(request.quick);
+    let results = request.results_folder();
     let mut criterion = Criterion::default()
         .sample_size(10)
         .warm_up_time(Duration::from_millis(50))
@@ -66,48 +77,15 @@ fn main() {
         .output_directory(&results)
         .configure_from_args();
     for shape in if request.quick { QUICK } else { FULL } {
-        if !request.only_lists && FUNCTIONS.iter().any(|function| request.wants(&shape, function)) {
+        if !request.only_lists && FUNCTIONS.iter().any(|function| request.wants(shape.group, function.name)) {
             print_facts(&shape, &request);
         }
         measure(&mut criterion, &shape);
-        ratios::print(&results, started, &shape, &FUNCTIONS.map(|function| function.name));
+        let measured =
+            Measured { results: &results, since: started, group: shape.group, operations: shape.timed };
+        ratios::print(&measured, &FUNCTIONS.map(|function| function.name), &DEMANDS, " at 1 M live ids");
     }
     criterion.final_summary();
-}
-
-/// What the command line and the environment ask for.
-struct Request {
-    quick: bool,
-    only_lists: bool,
-    /// Criterion's filter, for the table of facts. (Give it before any option that takes a value.)
-    filter: Option<String>,
-}
-
-impl Request {
-    fn from_environment() -> Request {
-        let arguments: Vec<String> = env::args().skip(1).collect();
-        let given = |flag| arguments.iter().any(|argument| argument == flag);
-        let as_a_test = !given("--bench"); // by `cargo test --benches`
-        let quick = as_a_test || env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value != "0");
-        let filter = arguments.iter().find(|argument| !argument.starts_with('-')).cloned();
-        Request { quick, only_lists: given("--list"), filter }
-    }
-
-    /// Whether the filter may let the function through. Of a regular expression only the group is looked at.
-    fn wants(&self, shape: &Shape, function: &Entry) -> bool {
-        let Some(filter) = &self.filter else { return true };
-        let plain = filter.chars().all(|c| c.is_alphanumeric() || "_/".contains(c));
-        if !plain {
-            return !filter.starts_with("dedup_") || filter.starts_with(shape.group);
-        }
-        THREADS.iter().any(|(_, t)| format!("{}/{}/{t}", shape.group, function.name).contains(filter))
-    }
-}
-
-/// Where criterion writes; a quick run must not spoil the figures of a full one.
-fn results_folder(quick: bool) -> PathBuf {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap_or(Path::new("."));
-    target.join(if quick { "criterion-quick" } else { "criterion" })
 }
 
 fn print_facts(shape: &Shape, request: &Request) {
@@ -128,7 +106,7 @@ fn print_facts(shape: &Shape, request: &Request) {
         "  bytes: with room for one window, without the allocator's own; fresh: of the first iteration\n"
     );
     println!("  {:<21}{:<34}{:>18}{:>9}{:>9}", "function", "expires", "bytes per live id", "fresh", "right");
-    for function in FUNCTIONS.iter().filter(|function| request.wants(shape, function)) {
+    for function in FUNCTIONS.iter().filter(|function| request.wants(shape.group, function.name)) {
         let facts = (function.facts)(*shape);
         let expires = match function.upkeep {
             Upkeep::Itself(how) => format!("yes, by {how}"),

@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use super::{
+    keys::Event,
     memory, race,
-    stream::{Event, Shape, new_ids},
+    stream::{Shape, new_ids},
 };
 
 /// A structure that says of each event whether its id is new.
@@ -118,11 +119,16 @@ impl<C: Contender> Course for Run<C> {
         }
         let end = self.next + self.shape.timed;
         let expected = self.shape.write(self.next..end, &mut self.events);
-        let (elapsed, fresh) = race::run(&self.contender, &self.events, threads, self.shape.drift());
+        let (elapsed, fresh) = offer(&self.contender, &self.events, threads, self.shape.drift());
         self.next = end;
         check::<C>(&self.shape, fresh, expected, threads);
         elapsed
     }
+}
+
+/// The time that it took, and how many were fresh.
+fn offer<C: Contender>(contender: &C, events: &[Event], threads: usize, drift: u64) -> (Duration, u64) {
+    race::run(events, threads, drift, |events, scratch| contender.observe(events, scratch))
 }
 
 /// A contender that has seen the first window of the stream.
@@ -134,7 +140,7 @@ fn prefilled<C: Contender>(shape: &Shape, room: usize) -> C {
     while next < shape.window {
         let end = shape.window.min(next + 100_000);
         expected += shape.write(next..end, &mut events);
-        fresh += race::run(&contender, &events, threads, shape.drift()).1;
+        fresh += offer(&contender, &events, threads, shape.drift()).1;
         next = end;
     }
     check::<C>(shape, fresh, expected, threads);
@@ -163,7 +169,7 @@ fn facts<C: Contender>(shape: Shape) -> Facts {
 
     let mut events = Vec::new();
     let expected = shape.write(shape.window..shape.window + shape.timed, &mut events);
-    let (_, fresh) = race::run(&contender, &events, 1, shape.drift());
+    let (_, fresh) = offer(&contender, &events, 1, shape.drift());
     check::<C>(&shape, fresh, expected, 1);
     Facts { bytes_per_live_id, fresh, expected }
 }

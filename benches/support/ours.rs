@@ -4,7 +4,8 @@ use windlass::{Dedup, Identity, Refused, Seed, Verdict, Window};
 
 use super::{
     contender::{Contender, Upkeep},
-    stream::{Event, Shape},
+    keys::Event,
+    stream::Shape,
 };
 
 const SEED: Seed = Seed(0x77_69_6e_64_6c_61_73_73); // fixed, so that runs repeat

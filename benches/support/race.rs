@@ -7,28 +7,28 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{contender::Contender, stream::Event};
+use super::keys::Event;
 
 /// What a thread takes at a time, and what a batch is.
 const CHUNK: usize = 512;
 
-/// Offers the events to the contender; returns the time from the first thread's start to the last one's end, and the
-/// number of fresh ids. Creating the threads is not timed.
+/// Offers the events to whoever takes them and counts; returns the time from the first thread's start to the last one's end, and the
+/// sum of the counts. Creating the threads is not timed. Each thread keeps an `S` from one chunk to the next.
 ///
 /// No thread takes an event more than `drift` behind one that another has taken: the faster waits. Both have the same
 /// number of chunks, so the waiting costs no time that the slower one would not take anyway.
-pub(crate) fn run<C: Contender>(
-    contender: &C,
+pub(crate) fn run<S: Default>(
     events: &[Event],
     threads: usize,
     drift: u64,
+    take: impl Fn(&[Event], &mut S) -> u64 + Sync,
 ) -> (Duration, u64) {
     let pace = Pace::new(threads, drift);
     let laps: Vec<Lap> = thread::scope(|scope| {
         let runners: Vec<_> = (0..threads)
             .map(|thread| {
-                let pace = &pace;
-                scope.spawn(move || lap(contender, events, thread, threads, pace))
+                let (pace, take) = (&pace, &take);
+                scope.spawn(move || lap(take, events, thread, threads, pace))
             })
             .collect();
         runners
@@ -39,26 +39,32 @@ pub(crate) fn run<C: Contender>(
     let began = laps.iter().map(|lap| lap.began).min();
     let ended = laps.iter().map(|lap| lap.ended).max();
     let elapsed = began.zip(ended).map_or(Duration::ZERO, |(began, ended)| ended - began);
-    (elapsed, laps.iter().map(|lap| lap.fresh).sum())
+    (elapsed, laps.iter().map(|lap| lap.counted).sum())
 }
 
 struct Lap {
     began: Instant,
     ended: Instant,
-    fresh: u64,
+    counted: u64,
 }
 
-fn lap<C: Contender>(contender: &C, events: &[Event], thread: usize, threads: usize, pace: &Pace) -> Lap {
-    let mut scratch = C::Scratch::default();
-    let mut fresh = 0;
+fn lap<S: Default>(
+    take: impl Fn(&[Event], &mut S) -> u64,
+    events: &[Event],
+    thread: usize,
+    threads: usize,
+    pace: &Pace,
+) -> Lap {
+    let mut scratch = S::default();
+    let mut counted = 0;
     let mut runner = pace.start(thread);
     let began = Instant::now();
     for (number, chunk) in events.chunks(CHUNK).enumerate().skip(thread).step_by(threads) {
         runner.take(number);
-        fresh += contender.observe(chunk, &mut scratch);
+        counted += take(chunk, &mut scratch);
     }
     let ended = Instant::now();
-    Lap { began, ended, fresh }
+    Lap { began, ended, counted }
 }
 
 /// Where the threads are.

@@ -4,28 +4,21 @@ use std::{fs, path::Path, time::SystemTime};
 
 use serde_json::Value;
 
-use super::stream::Shape;
-
-/// What windlass has to reach at one million live ids, with 1 and 2 threads.
-struct Demand {
-    ours: &'static str,
+/// What windlass has to reach, with 1 and 2 threads.
+pub(crate) struct Demand {
+    pub(crate) ours: &'static str,
     /// A function, or none for the fastest rival.
-    theirs: Option<&'static str>,
-    at_least: [Option<f64>; 2],
+    pub(crate) theirs: Option<&'static str>,
+    pub(crate) at_least: [Option<f64>; 2],
 }
 
-const DEMANDS: [Demand; 5] = [
-    Demand { ours: "windlass", theirs: None, at_least: [Some(1.0), Some(1.5)] },
-    Demand { ours: "windlass_batch", theirs: None, at_least: [Some(2.5), Some(3.5)] },
-    Demand { ours: "windlass_batch", theirs: Some("mutex_hashmap"), at_least: [None, Some(5.0)] },
-    // Exact ids may cost 1.6 times as much.
-    Demand { ours: "windlass_exact", theirs: Some("windlass"), at_least: [Some(0.63), Some(0.63)] },
-    Demand {
-        ours: "windlass_exact_batch",
-        theirs: Some("windlass_batch"),
-        at_least: [Some(0.63), Some(0.63)],
-    },
-];
+/// What has been measured: a group, and how many operations one iteration is.
+pub(crate) struct Measured<'a> {
+    pub(crate) results: &'a Path,
+    pub(crate) since: SystemTime,
+    pub(crate) group: &'a str,
+    pub(crate) operations: u64,
+}
 
 /// Million operations per second of one function with 1 and 2 threads, where measured.
 struct Speed {
@@ -33,26 +26,23 @@ struct Speed {
     mops: [Option<f64>; 2],
 }
 
-/// Prints what has been measured since `since`; nothing if that is nothing.
-pub(crate) fn print(results: &Path, since: SystemTime, shape: &Shape, functions: &[&'static str]) {
+/// Prints what has been measured since then; nothing if that is nothing. `when`: at what load the demands hold.
+pub(crate) fn print(measured: &Measured<'_>, functions: &[&'static str], demands: &[Demand], when: &str) {
     let speeds: Vec<Speed> = functions
         .iter()
-        .map(|&name| Speed {
-            name,
-            mops: ["1t", "2t"].map(|threads| mops(results, since, shape, name, threads)),
-        })
+        .map(|&name| Speed { name, mops: ["1t", "2t"].map(|threads| mops(measured, name, threads)) })
         .collect();
     if speeds.iter().all(|speed| speed.mops == [None, None]) {
         return;
     }
-    println!("\n{}, this run: million operations per second, median\n", shape.group);
+    println!("\n{}, this run: million operations per second, median\n", measured.group);
     println!("  {:<46}{:>8}{:>8}", "", "1t", "2t");
     for speed in &speeds {
         let [one, two] = speed.mops.map(|mops| mops.map_or("-".to_owned(), |mops| format!("{mops:.2}")));
         println!("  {:<46}{one:>8}{two:>8}", speed.name);
     }
-    println!("\n  {:<46}{:>8}{:>8}   demanded at 1 M live ids", "ratio, of what was measured", "1t", "2t");
-    for demand in &DEMANDS {
+    println!("\n  {:<46}{:>8}{:>8}   demanded{when}", "ratio, of what was measured", "1t", "2t");
+    for demand in demands {
         println!("  {}", demand.line(&speeds));
     }
     println!();
@@ -91,13 +81,13 @@ impl Demand {
 }
 
 /// From the median of criterion's estimates, if they were written since `since`.
-fn mops(results: &Path, since: SystemTime, shape: &Shape, function: &str, threads: &str) -> Option<f64> {
-    let file = results.join(shape.group).join(function).join(threads).join("new/estimates.json");
-    if fs::metadata(&file).ok()?.modified().ok()? < since {
+fn mops(measured: &Measured<'_>, function: &str, threads: &str) -> Option<f64> {
+    let file = measured.results.join(measured.group).join(function).join(threads).join("new/estimates.json");
+    if fs::metadata(&file).ok()?.modified().ok()? < measured.since {
         return None;
     }
     let estimates: Value = serde_json::from_slice(&fs::read(&file).ok()?).ok()?;
     let nanoseconds = estimates["median"]["point_estimate"].as_f64()?;
     #[allow(clippy::cast_precision_loss)]
-    Some(shape.timed as f64 * 1e3 / nanoseconds)
+    Some(measured.operations as f64 * 1e3 / nanoseconds)
 }

@@ -14,7 +14,8 @@ use moka::policy::EvictionPolicy;
 
 use super::{
     contender::{Contender, Upkeep},
-    stream::{Event, Shape},
+    keys::Event,
+    stream::Shape,
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]

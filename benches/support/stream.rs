@@ -7,10 +7,8 @@
 
 use std::ops::Range;
 
+use super::keys::{Event, GOLDEN, below, key, mix};
 use windlass::Tick;
-
-/// A 16-byte id that looks random, and the number of its event.
-pub(crate) type Event = ([u8; 16], Tick);
 
 /// One event of this many repeats an id.
 const DUPLICATE_EVERY: u64 = 5;
@@ -97,29 +95,4 @@ pub(crate) fn new_ids(range: Range<u64>) -> impl Iterator<Item = [u8; 16]> {
 
 fn brings_new_id(i: u64) -> bool {
     i == 0 || !mix(i ^ 0x6475_706c_6963_6174).is_multiple_of(DUPLICATE_EVERY)
-}
-
-/// The id that event `i` brings: no two are equal, since [`mix`] is a bijection.
-fn key(i: u64) -> [u8; 16] {
-    let low = mix(i.wrapping_add(GOLDEN));
-    let high = mix(low ^ GOLDEN.rotate_left(32));
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&low.to_le_bytes());
-    key[8..].copy_from_slice(&high.to_le_bytes());
-    key
-}
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The finalizer of SplitMix64.
-const fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ (x >> 31)
-}
-
-/// A number below `n`, from 64 random bits.
-#[allow(clippy::cast_possible_truncation)] // the high half
-fn below(random: u64, n: u64) -> u64 {
-    ((u128::from(random) * u128::from(n)) >> 64) as u64
 }
