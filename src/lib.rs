@@ -58,7 +58,7 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
-        dedup::model::{Rule, Ticket},
+        dedup::model::{ExactTicket, Rule, Ticket},
         sync::twins::{Twin, with},
         table::model::*,
     };

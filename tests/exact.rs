@@ -136,6 +136,24 @@ fn claims() {
 }
 
 /// What is seen again and again is carried on, and what it leaves behind goes.
+/// A lease has run out, and the id is claimed anew when a larger table lies above: the old ticket does not go by what lies below.
+#[test]
+fn a_late_ticket_over_a_growth() {
+    let dedup = exact(1 << 30).max_memory(64 * MIB).build().expect("valid");
+    let lease = Window::last_n(10);
+    let Ok(Claim::Claimed(late)) = dedup.claim_at("id", Tick(1), lease) else { panic!("claimed") };
+    let mut others = 0;
+    while dedup.stats().tables == 1 {
+        others += 1;
+        assert_eq!(dedup.observe_at(format!("other {others}"), Tick(2)), FRESH);
+    }
+    let Ok(Claim::Claimed(ticket)) = dedup.claim_at("id", Tick(100), lease) else { panic!("claimed anew") };
+    assert!(!dedup.commit(late) && !dedup.abort(late));
+    assert_eq!(dedup.live_at(Tick(101)), others + 1);
+    assert!(dedup.commit(ticket) && !dedup.commit(late));
+    assert_eq!(dedup.observe_at("id", Tick(1000)), seen(100));
+}
+
 #[test]
 fn refreshed_over_many_windows() {
     const IDS: u64 = 1000;
