@@ -43,7 +43,7 @@ pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
-pub use hash::{Key, KeyHash, Seed};
+pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
