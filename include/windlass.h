@@ -340,7 +340,9 @@ WINDLASS_API windlass_status windlass_seed_random(uint64_t *out);
 
 // The seed of a namespace: under it the same id has another hash than under any other. So one
 // structure can hold the ids of several sources: hash each with the seed of its source, and use
-// the calls that take a hash.
+// the calls that take a hash. With WINDLASS_IDENTITY_BYTES nothing is known of what was hashed,
+// and 128 bits are compared: bring each id with its source's name before it, and before that the
+// name's length, as bytes.
 //
 // Errors: WINDLASS_E_NULL (name is NULL and len is not 0; out is NULL), WINDLASS_E_RANGE (len).
 // Threads: concurrent.

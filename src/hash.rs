@@ -3,9 +3,14 @@
 //! Keys are hashed with [XXH3-128](https://xxhash.com) and a 64-bit seed. The output is part of the promise of this
 //! crate: the same key and seed give the same [`KeyHash`] in every release, on every platform and from every language.
 
+mod namespaced;
+mod short;
+
 use std::hash::{BuildHasher, RandomState};
 
-use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_seed};
+pub use namespaced::Namespaced;
+use short::Short;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed, xxh3_128_with_seed};
 
 /// The 128-bit hash of a key.
 ///
@@ -18,6 +23,13 @@ pub struct KeyHash {
     pub hi: u64,
     /// The fingerprint.
     pub lo: u64,
+}
+
+impl KeyHash {
+    #[allow(clippy::cast_possible_truncation)] // the two halves
+    fn new(both: u128) -> KeyHash {
+        KeyHash { hi: (both >> 64) as u64, lo: both as u64 }
+    }
 }
 
 /// The key to the hash function. With a seed that is known, or fixed and published, an attacker can make keys that
@@ -42,6 +54,8 @@ impl Seed {
     /// let (orders, refunds) = (seed.namespace("orders"), seed.namespace("refunds"));
     /// assert_ne!(orders.hash("4711"), refunds.hash("4711"));
     /// ```
+    ///
+    /// For keys as they are, and for those that are told apart by their bytes: [`Namespaced`].
     #[must_use]
     pub fn namespace(self, name: impl AsRef<[u8]>) -> Seed {
         Seed(xxh3_64_with_seed(name.as_ref(), self.0 ^ NAMESPACE))
@@ -63,12 +77,18 @@ impl Seed {
         if let [only] = fields {
             return self.hash(only.as_ref());
         }
-        let mut joined = Vec::with_capacity(fields.iter().map(|f| 8 + f.as_ref().len()).sum());
-        for field in fields {
-            joined.extend_from_slice(&(field.as_ref().len() as u64).to_le_bytes());
-            joined.extend_from_slice(field.as_ref());
+        let seed = Seed(self.0 ^ FIELDS);
+        let len = |field: &F| (field.as_ref().len() as u64).to_le_bytes();
+        let mut short = Short::new();
+        if fields.iter().all(|field| short.push(&len(field)) && short.push(field.as_ref())) {
+            return seed.hash(short.bytes());
         }
-        Seed(self.0 ^ FIELDS).hash(joined.as_slice())
+        let mut long = Xxh3::with_seed(seed.0);
+        for field in fields {
+            long.update(&len(field));
+            long.update(field.as_ref());
+        }
+        KeyHash::new(long.digest128())
     }
 }
 
@@ -84,16 +104,14 @@ pub trait Key {
     fn key_hash(&self, seed: Seed) -> KeyHash;
 
     /// Calls `f` with what the key is where keys are told apart exactly: the kind of key (bytes and text are 0, a `u64` is 1, a
-    /// `KeyHash` 2), and its bytes.
+    /// `KeyHash` 2, and 4 more in a namespace), and its bytes.
     fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R;
 }
 
 impl Key for [u8] {
     #[inline]
     fn key_hash(&self, seed: Seed) -> KeyHash {
-        let hash = xxh3_128_with_seed(self, seed.0);
-        #[allow(clippy::cast_possible_truncation)] // the two halves
-        KeyHash { hi: (hash >> 64) as u64, lo: hash as u64 }
+        KeyHash::new(xxh3_128_with_seed(self, seed.0))
     }
 
     #[inline]

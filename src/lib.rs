@@ -43,7 +43,7 @@ pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
-pub use hash::{Key, KeyHash, Seed};
+pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
@@ -58,7 +58,7 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
-        dedup::model::{Rule, Ticket},
+        dedup::model::{ExactTicket, Rule, Ticket},
         sync::twins::{Twin, with},
         table::model::*,
     };

@@ -4,7 +4,8 @@
 
 use std::{sync::Barrier, thread};
 use windlass::{
-    Claim, Dedup, DedupBuilder, Identity, Key, KeyHash, OnFull, Refresh, Refused, Seed, Tick, Verdict, Window,
+    Claim, Dedup, DedupBuilder, Identity, Key, KeyHash, Namespaced, OnFull, Refresh, Refused, Seed, Tick,
+    Verdict, Window,
 };
 
 const MIB: u64 = 1 << 20;
@@ -18,11 +19,11 @@ fn seen(at: u64) -> Result<Verdict, Refused> {
     Ok(Verdict::Duplicate { first_seen: Some(Tick(at)) })
 }
 
-/// Text whose hash somebody has brought about.
+/// A key whose hash somebody has brought about.
 #[derive(Clone)]
-struct Forged(String, KeyHash);
+struct Forged<K = String>(K, KeyHash);
 
-impl Key for Forged {
+impl<K: Key> Key for Forged<K> {
     fn key_hash(&self, _: Seed) -> KeyHash {
         self.1
     }
@@ -115,6 +116,57 @@ fn kinds() {
     assert_eq!(dedup.live_at(Tick(4)), 3);
 }
 
+/// Ids of one tag, or of one hash, in several sources: told apart by the name and the id, wherever the border lies.
+#[test]
+fn namespaces() {
+    let dedup = exact(100).build().expect("valid");
+    let forged = |name: &'static str, id: &str| {
+        // One hash for all of them.
+        Forged(Namespaced(name, id.to_owned()), KeyHash { hi: 0, lo: 5 })
+    };
+    let ids = [("a", "bc"), ("ab", "c"), ("abc", ""), ("", "abc"), ("b", "bc"), ("a", "b")];
+    for (name, id) in ids {
+        assert_eq!(dedup.observe_at(forged(name, id), Tick(1)), FRESH, "{name} {id}");
+    }
+    for (name, id) in ids {
+        assert_eq!(dedup.observe_at(forged(name, id), Tick(2)), seen(1), "{name} {id}");
+    }
+    // What a name and an id are kept as is not the same as an id: nor in a namespace of its own.
+    let kept = b"\x01\0\0\0abc".to_vec();
+    assert_eq!(dedup.observe_at(Forged(kept.clone(), KeyHash { hi: 0, lo: 5 }), Tick(3)), FRESH);
+    let twice = Namespaced("x", Namespaced("a", "bc"));
+    assert_eq!(dedup.observe_at(Forged(twice, KeyHash { hi: 0, lo: 5 }), Tick(3)), FRESH);
+    let once = Namespaced("x", kept);
+    assert_eq!(dedup.observe_at(Forged(once, KeyHash { hi: 0, lo: 5 }), Tick(3)), FRESH);
+    assert_eq!(dedup.live_at(Tick(3)), ids.len() as u64 + 3);
+}
+
+/// .. in all calls, and of any length.
+#[test]
+fn namespaces_in_all_calls() {
+    let dedup = exact(100).build().expect("valid");
+    let (orders, refunds) = (Namespaced("orders", 4711_u64), Namespaced("refunds", 4711_u64));
+    let Ok(Claim::Claimed(ticket)) = dedup.claim_at(orders, Tick(1), Window::last_n(10)) else { panic!() };
+    let mut outcomes = Vec::new();
+    dedup.observe_batch_at(&[orders, refunds, refunds], Tick(1), &mut outcomes);
+    assert_eq!(outcomes, [seen(1), FRESH, seen(1)]);
+    assert!(
+        dedup.commit(ticket) && dedup.contains_at(orders, Tick(2)) && !dedup.contains_at(4711_u64, Tick(2))
+    );
+    assert!(dedup.forget_at(refunds, Tick(2)) && !dedup.contains_at(refunds, Tick(2)));
+    assert_eq!(dedup.observe_at(orders, Tick(2)), seen(1));
+    // The name and 4 bytes count.
+    for len in [0, 251, 252, 253, 5000, Dedup::MAX_LEN - 5] {
+        let id = vec![7; len];
+        assert_eq!(dedup.observe_at(Namespaced("n", &id), Tick(4)), FRESH, "{len}");
+        assert_eq!(dedup.observe_at(Namespaced("n", &id), Tick(4)), seen(4), "{len}");
+        assert_eq!(dedup.observe_at(Namespaced("m", &id), Tick(4)), FRESH, "{len}");
+    }
+    let long = vec![7; Dedup::MAX_LEN - 4];
+    assert_eq!(dedup.observe_at(Namespaced("n", &long), Tick(4)), Err(Refused::TooLong));
+    assert_eq!(dedup.claim_at(Namespaced(&long, "12345"), Tick(4), Window::last_n(5)), Err(Refused::TooLong));
+}
+
 /// Two of one hash are claimed by themselves.
 #[test]
 fn claims() {
@@ -136,6 +188,24 @@ fn claims() {
 }
 
 /// What is seen again and again is carried on, and what it leaves behind goes.
+/// A lease has run out, and the id is claimed anew when a larger table lies above: the old ticket does not go by what lies below.
+#[test]
+fn a_late_ticket_over_a_growth() {
+    let dedup = exact(1 << 30).max_memory(64 * MIB).build().expect("valid");
+    let lease = Window::last_n(10);
+    let Ok(Claim::Claimed(late)) = dedup.claim_at("id", Tick(1), lease) else { panic!("claimed") };
+    let mut others = 0;
+    while dedup.stats().tables == 1 {
+        others += 1;
+        assert_eq!(dedup.observe_at(format!("other {others}"), Tick(2)), FRESH);
+    }
+    let Ok(Claim::Claimed(ticket)) = dedup.claim_at("id", Tick(100), lease) else { panic!("claimed anew") };
+    assert!(!dedup.commit(late) && !dedup.abort(late));
+    assert_eq!(dedup.live_at(Tick(101)), others + 1);
+    assert!(dedup.commit(ticket) && !dedup.commit(late));
+    assert_eq!(dedup.observe_at("id", Tick(1000)), seen(100));
+}
+
 #[test]
 fn refreshed_over_many_windows() {
     const IDS: u64 = 1000;

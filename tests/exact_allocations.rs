@@ -1,4 +1,4 @@
-//! Exact ids cost no allocation each: their bytes go into chunks.
+//! Exact ids cost no allocation each: their bytes go into chunks. Nor do fields, and ids of several sources.
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 #![allow(unsafe_code)] // an allocator is unsafe by its trait
@@ -7,7 +7,7 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     cell::Cell,
 };
-use windlass::{Dedup, Identity, Tick, Verdict, Window};
+use windlass::{Dedup, Identity, Namespaced, Seed, Tick, Verdict, Window};
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -47,4 +47,26 @@ fn none_by_id() {
     assert_eq!(fresh, ids.len());
     assert!(allocations < 64, "{allocations}");
     assert_eq!(made(1), (0, 0));
+}
+
+#[test]
+fn none_by_field() {
+    let (seed, long) = (Seed(7), vec![1; 100_000]);
+    let before = ALLOCATIONS.get();
+    for fields in [&[&b"a"[..], b"bc"][..], &[&[1; 125], &[2; 200], b""], &[&long, b"x", &long]] {
+        assert_eq!(seed.hash_fields(fields), seed.hash_fields(fields));
+    }
+    assert_eq!(ALLOCATIONS.get() - before, 0);
+}
+
+#[test]
+fn none_by_source() {
+    let dedup = Dedup::builder(Window::last_n(1000)).capacity(1000).identity(Identity::Bytes);
+    let dedup = dedup.build().expect("valid");
+    let id = [7; 200];
+    let observe = |name: &str| dedup.observe_at(Namespaced(name, id), Tick(1));
+    assert_eq!(observe("orders"), Ok(Verdict::Fresh));
+    let before = ALLOCATIONS.get();
+    assert!(observe("orders").is_ok_and(|verdict| !verdict.is_fresh()));
+    assert_eq!((observe("refunds"), ALLOCATIONS.get() - before), (Ok(Verdict::Fresh), 0));
 }

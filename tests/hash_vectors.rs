@@ -4,7 +4,7 @@
 //! The vectors for bytes were made with the reference implementation of XXH3 in C (xxHash 0.8), those for `u64` ids by
 //! their definition.
 
-use windlass::{Key, KeyHash, Seed};
+use windlass::{Key, KeyHash, Namespaced, Seed};
 
 const SEEDS: [Seed; 4] = [Seed(0), Seed(42), Seed(0x9e37_79b9_7f4a_7c15), Seed(u64::MAX)];
 
@@ -256,6 +256,8 @@ fn namespaces() {
     let orders = Seed(42).namespace("orders");
     assert_eq!(orders.hash("4711"), hash(0xf90cbc93b0fcafec_2c0b4f85dec3e1ef));
     assert_ne!(orders, Seed(42), "a namespace is another seed");
+    assert_eq!(Seed(42).hash(Namespaced("orders", "4711")), orders.hash("4711"));
+    assert_eq!(Seed(42).hash(Namespaced("orders", 4711_u64)), orders.hash(4711_u64));
 }
 
 #[test]
@@ -325,6 +327,22 @@ fn fields() {
         vectors.iter().map(|(fields, _)| Seed(0).hash_fields(fields)).collect();
     assert_eq!(all.len(), vectors.len(), "borders count");
     assert_eq!(Seed(9).hash_fields(&["abc"]), Seed(9).hash("abc"), "one field is the key itself");
+}
+
+/// Few bytes are put together and hashed, many one after another: the same.
+#[test]
+fn fields_of_any_length() {
+    const FIELDS: u64 = 0x6669_656c_6473_2121;
+    for lens in (0..300).map(|len| [len, 3]).chain([[0, 300], [5000, 0], [100, 5000], [1 << 17, 1 << 17]]) {
+        let fields = lens.map(|len| (0..=250).cycle().take(len).collect::<Vec<u8>>());
+        let joined: Vec<u8> = fields
+            .iter()
+            .flat_map(|field| [&(field.len() as u64).to_le_bytes()[..], field].concat())
+            .collect();
+        for seed in SEEDS {
+            assert_eq!(seed.hash_fields(&fields), Seed(seed.0 ^ FIELDS).hash(joined.as_slice()), "{lens:?}");
+        }
+    }
 }
 
 /// What holds the bytes does not matter; that they are bytes does.

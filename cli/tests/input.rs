@@ -111,6 +111,15 @@ fn each_element_is_an_event() {
     assert_eq!(skip.text(), "1\n2\n");
     let report: serde_json::Value = serde_json::from_str(&skip.err).unwrap();
     assert_eq!((&report["events"], &report["skipped"]), (&3.into(), &1.into()));
+    // Fields that are the line's, the element's or absent, in any order; escaped or not.
+    let mixed = "{\"s\":\"a\\tb\",\"l\":[{\"i\":1,\"e\":\"\\\"\"},{\"i\":2},{\"i\":\"\",\"e\":\"\\\"\"}],\"u\":7}\n\
+                 {\"s\":\"\",\"l\":[{},{\"i\":3}]}\n";
+    for order in ["arrival", "sort"] {
+        let args = ["@.i,s,@.e,u", "--missing", "-", "--order", order, "--time", "u"];
+        let timed = mixed.replace("]}", "],\"u\":8}");
+        let texts = "1 a\tb \" 7\n2 a\tb - 7\n a\tb \" 7\n-  - 8\n3  - 8\n";
+        assert_eq!(String::from_utf8_lossy(&out(&[&each[..], &args].concat(), &timed)), texts, "{order}");
+    }
     // One wrong element: the whole line gives nothing.
     let wrong = "{\"l\":[1,{},2]}\n{\"l\":[2]}\n";
     assert_eq!(out(&[&each[..], &["@", "--on-error", "skip"]].concat(), wrong), b"2\n");

@@ -5,7 +5,7 @@ use super::{
     rule::{self, Claimed},
     state::{self, BLOCK},
 };
-use crate::table::model::{Stop, Table};
+use crate::table::model::{Exact, Name, Stop, Table};
 
 /// The shipped rule, for a window by events.
 #[derive(Clone, Copy)]
@@ -92,5 +92,52 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// `Dedup::forget_at`: whether the id was there.
     pub fn forget(&self, rule: &Rule, key: u64, now: u64) -> bool {
         self.change(key, rule.0.forget(now * BLOCK)).unwrap_or(false)
+    }
+}
+
+/// `Ticket` of a key that is told apart by its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExactTicket {
+    low: u64,
+    claim: u64,
+}
+
+impl<const BUCKETS: usize, const CELLS: usize> Exact<BUCKETS, CELLS> {
+    /// Empty, for the rule, in slices of so many ticks, a power of two.
+    pub fn for_rule(rule: &Rule, slice: u64) -> Self {
+        Exact::planned(state::admitted(slice * BLOCK), rule.0.lead())
+    }
+
+    /// `Dedup::observe_at`: whether the id is fresh; `None`: no room.
+    pub fn observe(&self, rule: &Rule, key: Name, now: u64) -> Option<bool> {
+        self.change(key, rule.0.observe(self.arrive(rule, now))).map(|(first, _)| first == 0)
+    }
+
+    /// `Dedup::claim_at`: a ticket, if the claim is the caller's.
+    pub fn claim(&self, rule: &Rule, key: Name, now: u64, lease: u64) -> Option<ExactTicket> {
+        let decide = rule.0.claim(self.arrive(rule, now), state::code(lease * BLOCK));
+        match self.change(key, decide)? {
+            (Claimed::Ours(claim), low) => Some(ExactTicket { low, claim }),
+            _ => None,
+        }
+    }
+
+    /// `Dedup::commit`.
+    pub fn commit(&self, ticket: ExactTicket) -> bool {
+        self.change_known(ticket.low, ticket.claim, rule::Rule::commit(ticket.claim)).unwrap_or(false)
+    }
+
+    /// `Dedup::abort`.
+    pub fn abort(&self, ticket: ExactTicket) -> bool {
+        self.change_known(ticket.low, ticket.claim, rule::Rule::abort(ticket.claim)).unwrap_or(false)
+    }
+
+    /// `Dedup::arrive`.
+    fn arrive(&self, rule: &Rule, now: u64) -> u64 {
+        let now = now * BLOCK;
+        if let Ok(Some(target)) = rule.0.horizon_at(now, self.horizon()) {
+            self.advance(target);
+        }
+        now
     }
 }

@@ -49,6 +49,8 @@ pub enum Twin {
     ForwardDead,
     /// A cell that may have been the key's is taken for another's, and stays as it is.
     LeaveTheDead,
+    /// A ticket's key is known by where its bytes are and not by what they are.
+    KnownByPlace,
     /// A replaced table is destroyed at once.
     DropAtOnce,
     /// A reference is followed into whatever segment is in its slot.

@@ -42,10 +42,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
     /// [`Pinned::update`] where the short way did not do.
     #[cold]
     #[inline(never)]
-    pub(super) fn update_over_tables<R>(
+    pub(super) fn update_over_tables<R, I: Id>(
         &self,
         spot: Spot,
-        id: impl Id,
+        id: I,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
         loop {
@@ -66,7 +66,9 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
                     }
                 }
                 Err(Stop::NoBytes) => {
-                    self.keys.drive_out(self.guard);
+                    if I::NEEDS_ROOM {
+                        self.keys.drive_out(self.guard);
+                    }
                     return Err(Full);
                 }
             }

@@ -1,6 +1,6 @@
 //! What `loom-tests` sees of keys that are told apart by their bytes: the shipped tables and arena.
 
-use super::{Decision, Full, model::Tables};
+use super::{Decision, model::Tables};
 use crate::{
     hash::KeyHash,
     sync::{Portable, epoch},
@@ -25,11 +25,16 @@ impl<const BUCKETS: usize, const CELLS: usize> Deref for Exact<BUCKETS, CELLS> {
 impl<const BUCKETS: usize, const CELLS: usize> Exact<BUCKETS, CELLS> {
     /// With these entries, put in in order. Slices of `slice` states, a power of two, of which four are alive.
     pub fn new(slice: u64, entries: &[(Name, u64)]) -> Self {
-        let exact = Exact(Tables::planned(slice, Some(0)));
+        let exact = Self::planned(slice, 0);
         for &(key, state) in entries {
             assert_eq!(exact.update(key, |_, _| Some(state)), Some((None, true)));
         }
         exact
+    }
+
+    /// Empty. `lead`: see `Plan::bytes`.
+    pub(crate) fn planned(slice: u64, lead: u64) -> Self {
+        Exact(Tables::planned(slice, Some(lead)))
     }
 
     /// At a full group evicts states less than `within` above the horizon, and drives out slices.
@@ -40,18 +45,40 @@ impl<const BUCKETS: usize, const CELLS: usize> Exact<BUCKETS, CELLS> {
     /// See `Table::update`. `None`: no room.
     pub fn update(
         &self,
-        (hash, bytes): Name,
+        key: Name,
         decide: impl Fn(Option<u64>, u64) -> Option<u64> + Copy,
     ) -> Option<(Option<u64>, bool)> {
-        let (guard, hash) = (epoch::pin(), KeyHash { hi: 0, lo: hash });
-        let decide = |state, gone| match decide(state, gone) {
+        let answer = self.change(key, |state, gone| match decide(state, gone) {
             Some(next) => Decision::Publish(next, (state, true)),
             None => Decision::Keep((state, false)),
-        };
-        match self.0.0.pinned(Portable, &guard).update_exact(hash, (7, bytes), None, decide) {
-            Ok((answer, _)) => Some(answer),
-            Err(Full) => None,
-        }
+        });
+        answer.map(|(answer, _)| answer)
+    }
+
+    /// `Pinned::update_exact`: the answer, and by what the key is known from then on.
+    pub(crate) fn change<R>(
+        &self,
+        (hash, bytes): Name,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Option<(R, u64)> {
+        let (guard, hash) = (epoch::pin(), KeyHash { hi: 0, lo: hash });
+        self.0.0.pinned(Portable, &guard).update_exact(hash, (7, bytes), None, decide).ok()
+    }
+
+    /// `Pinned::update_known`.
+    pub(crate) fn change_known<R>(
+        &self,
+        low: u64,
+        state: u64,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Option<R> {
+        let (guard, hash) = (epoch::pin(), KeyHash { hi: 0, lo: low });
+        self.0.0.pinned(Portable, &guard).update_known(hash, state, decide).ok()
+    }
+
+    /// Every state up to here is gone.
+    pub(crate) fn horizon(&self) -> u64 {
+        self.0.0.horizon()
     }
 
     /// The key's live state.

@@ -6,11 +6,14 @@ use super::{
     arena::{Ahead, Arena, NotPut, Reference},
     entry::Entry,
 };
-use crate::sync::epoch::Guard;
+use crate::sync::{epoch::Guard, twin};
 use std::cell::Cell;
 
 /// A key as a call brings it.
 pub(crate) trait Id: Copy {
+    /// Whether memory would help where [`Id::low`] has failed.
+    const NEEDS_ROOM: bool = true;
+
     /// What places it: the low bits choose the bucket, the high ones the group. Part of the low word of its cell.
     fn key(self) -> u64;
 
@@ -228,8 +231,8 @@ impl Id for Exact<'_> {
     }
 }
 
-/// A key of which the low word is known, from where it was changed before, and its state then. It has a cell with that word in that
-/// slice, or is not there.
+/// A key that is known by where its bytes are: the low word of a cell that it had, and its state then. When these bytes have gone it
+/// counts as absent, and is put nowhere.
 #[derive(Clone, Copy)]
 pub(crate) struct Known<'a> {
     low: u64,
@@ -245,23 +248,44 @@ impl<'a> Known<'a> {
 }
 
 impl Id for Known<'_> {
+    const NEEDS_ROOM: bool = false;
+
     fn key(self) -> u64 {
         tag(self.low)
     }
 
     fn may_be(self, low: u64) -> bool {
-        low == self.low
+        tag(low) == tag(self.low)
     }
 
+    /// By the bytes, as [`Exact`] does: in a newer table the key may have others of its own.
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
-        let same = self.keys.slice(entry.state()) == self.slice && !gone(entry.state());
-        // (What was driven out is lost.)
-        if same && self.keys.has(entry, self.guard) { Is::Yes } else { Is::No }
+        let (Some(own), Some(at)) = (reference(self.low), reference(entry.key())) else { return Is::No };
+        let (own, there) = ((self.slice, own), (self.keys.slice(entry.state()), at));
+        if twin!(KnownByPlace) && own != there {
+            return Is::No;
+        }
+        if gone(entry.state()) {
+            return Is::Doubtful;
+        }
+        match self.keys.arena.same(own, there, self.guard) {
+            Some(true) => Is::Yes,
+            Some(false) => Is::No,
+            None if self.keys.arena.is_there(own.0, own.1, self.guard) => Is::Doubtful,
+            // It may be anybody's, and alive.
+            None => Is::No,
+        }
     }
 
-    fn low(self, next: u64, _: Option<Entry>) -> Result<u64, NotPut> {
-        let at = reference(self.low).ok_or(NotPut::Gone)?;
+    fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut> {
         let to = self.keys.slice(next);
+        if let Some(own) = own
+            && self.keys.slice(own.state()) == to
+        {
+            return Ok(own.key());
+        }
+        // (After the look at the cells: if its bytes are still there, none of them was taken for another's because they were not.)
+        let at = reference(self.low).ok_or(NotPut::Gone)?;
         Ok(low(tag(self.low), self.keys.arena.carry(self.slice, at, to, self.guard)?))
     }
 

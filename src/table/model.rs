@@ -1,7 +1,7 @@
 //! What `loom-tests` sees of the table: the shipped protocol in small geometries.
 
 use super::{
-    Full, Geometry, KeyTable, Plan,
+    Geometry, KeyTable, Plan,
     entry::{Entry, Flag, High},
     group::{Around, Decision, Ground, Group, OVERFLOWN},
     id::Hashed,
@@ -170,6 +170,7 @@ pub struct Tables<const BUCKETS: usize, const CELLS: usize>(pub(super) KeyTable<
 
 impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
     /// Empty.
+    #[allow(clippy::panic)] // in a model
     pub(super) fn planned(span: u64, bytes: Option<u64>) -> Self {
         let geometry = Geometry::of_parts(1);
         let plan = Plan { geometry, span, evict_within: None, limit: None, bytes };
@@ -209,10 +210,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
                 Some(next) => Decision::Publish(next, (state, true)),
                 None => Decision::Keep((state, false)),
             });
-        match answer {
-            Ok(answer) => Some(answer),
-            Err(Full) => None,
-        }
+        answer.ok()
     }
 
     /// The key's live state.

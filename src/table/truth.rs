@@ -20,6 +20,7 @@ pub(crate) struct Truth(Mutex<HashMap<Name, u64>>);
 
 impl Truth {
     /// `key` went from `state`, as its publisher saw it here or in an older table, to `next`, in a cell that held `replaced`.
+    #[allow(clippy::too_many_arguments)] // all that is known there
     pub(crate) fn published(
         &self,
         key: Name,

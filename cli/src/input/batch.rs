@@ -1,12 +1,14 @@
 //! Events ready for a structure, many at a time.
 
+use std::io::{self, Write};
+
 use windlass::{KeyHash, Tick};
 
 /// How many events make a batch: enough to hide memory latency, few enough that they and their text stay in the cache.
 pub(crate) const BATCH: usize = 2048;
 
-/// Where an event's text stands, its line end included.
-#[derive(Clone, Copy, Debug, Default)]
+/// Where an event's text stands, its line end included; or which pieces it is put together from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(super) chunk: u32,
     pub(super) start: u32,
@@ -18,6 +20,11 @@ impl Span {
     #[allow(clippy::cast_possible_truncation)]
     pub(super) fn new(chunk: usize, start: usize, end: usize) -> Span {
         Span { chunk: chunk as u32, start: start as u32, end: end as u32 }
+    }
+
+    /// That part of what it points into.
+    pub(super) fn of<T>(self, all: &[T]) -> &[T] {
+        &all[self.start as usize..self.end as usize]
     }
 }
 
@@ -35,6 +42,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) events: &'a [(KeyHash, Tick)],
     pub(super) spans: &'a [Span],
     pub(super) text: Text<'a>,
+    /// With `--each` the ids' fields: spans point to these, and these into the text.
+    pub(super) pieces: Option<&'a [Span]>,
     /// [`super::Input::header`].
     pub(crate) header: Option<&'a [u8]>,
     /// The next batch may take its time: what is buffered for output should go out now.
@@ -48,13 +57,31 @@ impl<'a> Batch<'a> {
         this.end == next.start && this.chunk == next.chunk
     }
 
-    /// The text from event `first` to event `last`, which all adjoin. Only the very last line of a file may lack its newline.
-    pub(crate) fn text(&self, first: usize, last: usize) -> &'a [u8] {
-        let (first, last) = (self.spans[first], self.spans[last]);
+    /// Writes the text from event `first` to event `last`, which all adjoin, with a line end.
+    pub(crate) fn write(&self, first: usize, last: usize, out: &mut impl Write) -> io::Result<()> {
+        if let Some(pieces) = self.pieces {
+            return self.spans[first..=last].iter().try_for_each(|span| self.put_together(span, pieces, out));
+        }
+        let text = self.text(Span { end: self.spans[last].end, ..self.spans[first] });
+        out.write_all(text)?;
+        // Only the very last line of a file may lack it.
+        if text.ends_with(b"\n") { Ok(()) } else { out.write_all(b"\n") }
+    }
+
+    /// An id's fields with a space between, as a line of its own.
+    fn put_together(&self, event: &Span, pieces: &[Span], out: &mut impl Write) -> io::Result<()> {
+        for (i, piece) in event.of(pieces).iter().enumerate() {
+            out.write_all(if i > 0 { b" " } else { b"" })?;
+            out.write_all(self.text(*piece))?;
+        }
+        out.write_all(b"\n")
+    }
+
+    fn text(&self, span: Span) -> &'a [u8] {
         let block = match self.text {
             Text::Block(block) => block,
-            Text::Chunks(chunks) => chunks[first.chunk as usize].as_slice(),
+            Text::Chunks(chunks) => chunks.get(span.chunk as usize).map_or(&[][..], Vec::as_slice),
         };
-        &block[first.start as usize..last.end as usize]
+        span.of(block)
     }
 }

@@ -102,6 +102,7 @@ fn each_element(
     made: &mut Made,
 ) -> Result<(), Unfit> {
     let mark = made.mark();
+    made.before.clear();
     let (mut lacking, mut first) = (0_u64, None);
     for number in 0..json.elements() {
         let read = json.read_element(number, line, &mut maker.slots).map_err(Unfit::Wrong);
@@ -124,4 +125,49 @@ fn each_element(
 pub(super) fn trim_end(text: &[u8]) -> &[u8] {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     text.strip_suffix(b"\r").unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::iter::repeat_n;
+
+    use clap::Parser as _;
+    use windlass::Seed;
+
+    use super::{
+        super::spec::{Need, Spec},
+        *,
+    };
+    use crate::args::{Cli, Command};
+
+    /// A long field beside a long array is kept once for all events of its line, where it is unescaped and where it is not.
+    #[test]
+    fn what_events_have_in_common_is_kept_once() {
+        let args =
+            ["windlass", "dedup", "--window", "1s", "--format", "jsonl", "--each", "l", "--id", "s,@,m"];
+        let Command::Dedup(args) =
+            Cli::try_parse_from(args.into_iter().chain(["--missing", "none"])).unwrap().command
+        else {
+            unreachable!()
+        };
+        let key = ["s", "@", "m"].map(str::to_owned);
+        let need = Need { key: &key, option: "--id", text: true, numbered: true, seed: Seed(0) };
+        let spec = Spec::new(&args.input, need).unwrap();
+        let mut wanted = Wanted { keys: key.len(), ..Wanted::default() };
+        for name in &key {
+            wanted.add(name);
+        }
+        wanted.each = Some(wanted.add("l"));
+        let (mut maker, mut made) = (Maker::new(&spec), Made::default());
+        let mut fields = Fields::Jsonl(Json::new(&wanted));
+        let (many, long) = (300, 10_000);
+        for escaped in ["", "\\n"] {
+            let array = repeat_n("7", many).collect::<Vec<_>>().join(",");
+            let line = format!("{{\"s\":\"{}{escaped}\",\"l\":[{array}]}}\n", "x".repeat(long));
+            fields.read(line.as_bytes(), Span::default(), &wanted, &mut maker, &mut made).unwrap();
+        }
+        assert_eq!((made.events.len(), made.pieces.len()), (2 * many, 6 * many));
+        // Of each line the long field and "none" once, and an element for each event.
+        assert_eq!(made.texts.len(), 2 * (long + 4 + many) + 1);
+    }
 }

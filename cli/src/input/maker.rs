@@ -90,7 +90,7 @@ impl Maker {
         let hash = seed.hash_fields(key);
         let span = match span {
             Some(span) => span,
-            None if self.keep_texts => own_text(&mut made.texts, key)?,
+            None if self.keep_texts => put_pieces(&self.slots, key, made)?,
             None => Span::default(),
         };
         made.events.push((hash, tick));
@@ -116,16 +116,28 @@ impl Maker {
     }
 }
 
-/// The key's fields with a space between, as a line of its own.
-fn own_text(texts: &mut Vec<u8>, key: &[&[u8]]) -> Result<Span, Unfit> {
-    let start = texts.len();
-    for (at, value) in key.iter().enumerate() {
-        texts.extend_from_slice(if at > 0 { b" " } else { b"" });
-        texts.extend_from_slice(value);
+/// The key's fields, for the text of an event. What stood at the same place in the line's event before is not kept twice: a long field beside a
+/// long array would take as much as both multiplied.
+fn put_pieces(slots: &Slots, key: &[&[u8]], made: &mut Made) -> Result<Span, Unfit> {
+    let first = made.pieces.len();
+    for (field, value) in key.iter().enumerate() {
+        let slot = slots.slot(field);
+        let piece = match made.before.get(field) {
+            Some(&(there, piece)) if there == slot => piece,
+            _ => {
+                let start = made.texts.len();
+                made.texts.extend_from_slice(value);
+                Span::new(0, start, made.texts.len())
+            }
+        };
+        match made.before.get_mut(field) {
+            Some(before) => *before = (slot, piece),
+            None => made.before.push((slot, piece)),
+        }
+        made.pieces.push(piece);
     }
-    texts.push(b'\n');
-    if u32::try_from(texts.len()).is_err() {
+    if u32::try_from(made.texts.len().max(made.pieces.len())).is_err() {
         return Err(Unfit::Fatal("the ids of one line take more than 4 GiB".to_owned()));
     }
-    Ok(Span::new(0, start, texts.len()))
+    Ok(Span::new(0, first, made.pieces.len()))
 }

@@ -132,21 +132,20 @@ impl Input {
             None => self.sort_all()?,
         };
         self.portion.clear();
-        let made = &mut self.portion.made;
-        if !sorter.next(&mut made.events, &mut made.spans) {
+        if !sorter.next(&mut self.portion.made) {
             return Ok(None);
         }
         self.put_in_order(0, self.portion.made.events.len());
         let text = Text::Chunks(self.sorter.insert(sorter).chunks());
         let (made, header) = (&self.portion.made, self.header.as_deref());
-        Ok(Some(Batch { events: &made.events, spans: &made.spans, text, header, pause: false }))
+        let pieces = made.pieces();
+        Ok(Some(Batch { events: &made.events, spans: &made.spans, text, pieces, header, pause: false }))
     }
 
     fn sort_all(&mut self) -> Result<Sorter, Failure> {
         let mut sorter = Sorter::default();
         while self.advance()? {
-            let (made, text) = (&self.portion.made, self.portion.text());
-            sorter.add(&made.events, &made.spans, self.spec.text.then_some(text));
+            sorter.add(&self.portion.made, self.spec.text.then_some(self.portion.text()));
         }
         sorter.sort();
         Ok(sorter)

@@ -8,6 +8,7 @@ use super::{
     batch::{Batch, Span, Text},
     blocks::{BLOCK, Block},
     file::InputFile,
+    slots::Slot,
 };
 use crate::failure::Failure;
 
@@ -45,12 +46,12 @@ impl Portion {
         pause: bool,
     ) -> Batch<'a> {
         let (events, spans) = (&self.made.events[first..last], &self.made.spans[first..last]);
-        Batch { events, spans, text: Text::Block(self.text()), header, pause }
+        Batch { events, spans, text: Text::Block(self.text()), pieces: self.made.pieces(), header, pause }
     }
 
-    /// What its spans point into.
+    /// What its spans or pieces point into.
     pub(super) fn text(&self) -> &[u8] {
-        if self.made.texts.is_empty() { self.block.text() } else { &self.made.texts }
+        if self.made.pieces.is_empty() { self.block.text() } else { &self.made.texts }
     }
 }
 
@@ -59,34 +60,44 @@ impl Portion {
 pub(super) struct Made {
     pub(super) events: Vec<(KeyHash, Tick)>,
     pub(super) spans: Vec<Span>,
-    /// With `--each` an event has no record of its own: its id is its text, and stands here.
+    /// With `--each` an event has no record of its own: its id is its text. The id's fields, a span each; those that all events of a line have
+    /// in common stand in the texts once.
+    pub(super) pieces: Vec<Span>,
     pub(super) texts: Vec<u8>,
+    /// Of the line's event before: where its id's fields stood, and the pieces made of them.
+    pub(super) before: Vec<(Slot, Span)>,
 }
 
 /// How far a [`Made`] had come.
 pub(super) struct Mark {
     events: usize,
+    pieces: usize,
     texts: usize,
 }
 
 impl Made {
     pub(super) fn mark(&self) -> Mark {
-        Mark { events: self.events.len(), texts: self.texts.len() }
+        Mark { events: self.events.len(), pieces: self.pieces.len(), texts: self.texts.len() }
     }
 
     /// Takes back what was pushed since.
     pub(super) fn back_to(&mut self, mark: &Mark) {
         self.events.truncate(mark.events);
         self.spans.truncate(mark.events);
+        self.pieces.truncate(mark.pieces);
         self.texts.truncate(mark.texts);
+    }
+
+    pub(super) fn pieces(&self) -> Option<&[Span]> {
+        (!self.pieces.is_empty()).then_some(&self.pieces)
     }
 
     fn clear(&mut self) {
         // A block of empty lines has an event a byte. Only an array of `--each` has more in it.
-        if self.events.capacity() > BLOCK || self.texts.capacity() > 4 * BLOCK {
+        if self.events.capacity().max(self.pieces.capacity()) > BLOCK || self.texts.capacity() > 4 * BLOCK {
             *self = Made::default();
         }
-        self.back_to(&Mark { events: 0, texts: 0 });
+        self.back_to(&Mark { events: 0, pieces: 0, texts: 0 });
     }
 }
 

@@ -24,7 +24,7 @@ const LONG: usize = 1 << 20;
 
 /// Where a field's value stands. Most are slices of the record itself; what had to be unescaped is in the scratch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Slot {
+pub(super) enum Slot {
     #[default]
     Absent,
     Record(usize, usize),
@@ -62,6 +62,11 @@ impl Slots {
         let start = self.scratch.len();
         self.scratch.extend_from_slice(value);
         self.slots[field] = Slot::Scratch(start, self.scratch.len());
+    }
+
+    /// The same for two events of one record: they have the same value there.
+    pub(super) fn slot(&self, field: usize) -> Slot {
+        self.slots[field]
     }
 
     pub(crate) fn get<'a>(&'a self, record: &'a [u8], field: usize) -> Option<&'a [u8]> {

@@ -2,7 +2,10 @@
 
 use windlass::{KeyHash, Tick};
 
-use super::batch::{BATCH, Span};
+use super::{
+    batch::{BATCH, Span},
+    portion::Made,
+};
 
 /// Text is kept in chunks, which never move: one growing buffer would be copied, and twice as large while it is.
 const CHUNK: usize = 8 << 20;
@@ -10,7 +13,14 @@ const CHUNK: usize = 8 << 20;
 #[derive(Clone, Copy, Debug)]
 struct Kept {
     event: (KeyHash, Tick),
-    span: Span,
+    text: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Record(Span),
+    /// Put together from the pieces from here on.
+    Pieces(usize),
 }
 
 /// Takes events in, and hands them out by time.
@@ -18,22 +28,40 @@ struct Kept {
 pub(crate) struct Sorter {
     kept: Vec<Kept>,
     chunks: Vec<Vec<u8>>,
+    pieces: Vec<Span>,
+    /// Pieces of an event.
+    each: usize,
     next: usize,
 }
 
 impl Sorter {
-    /// Takes in the events of a batch whose spans point into `text`; `None` if their text is not needed.
-    pub(crate) fn add(&mut self, events: &[(KeyHash, Tick)], spans: &[Span], text: Option<&[u8]>) {
-        for (&event, &span) in events.iter().zip(spans) {
-            let span = match text {
-                Some(text) => self.keep(&text[span.start as usize..span.end as usize]),
-                None => Span::default(),
+    /// Takes in events whose spans or pieces point into `text`; `None` if their text is not needed.
+    pub(super) fn add(&mut self, made: &Made, text: Option<&[u8]>) {
+        // Where the pieces of the event before were, and where they are kept.
+        let mut before: Vec<(Span, Span)> = Vec::new();
+        for (&event, &span) in made.events.iter().zip(&made.spans) {
+            let text = match (text, made.pieces()) {
+                (None, _) => Kind::Record(Span::default()),
+                (Some(text), None) => Kind::Record(self.keep(span.of(text), true)),
+                (Some(text), Some(pieces)) => {
+                    let (first, pieces) = (self.pieces.len(), span.of(pieces));
+                    self.each = pieces.len();
+                    before.resize(pieces.len(), Default::default());
+                    for (&piece, before) in pieces.iter().zip(&mut before) {
+                        // What the events of a line have in common is not kept twice.
+                        if before.0 != piece {
+                            *before = (piece, self.keep(piece.of(text), false));
+                        }
+                        self.pieces.push(before.1);
+                    }
+                    Kind::Pieces(first)
+                }
             };
-            self.kept.push(Kept { event, span });
+            self.kept.push(Kept { event, text });
         }
     }
 
-    fn keep(&mut self, text: &[u8]) -> Span {
+    fn keep(&mut self, text: &[u8], is_record: bool) -> Span {
         let room = self.chunks.last().map_or(0, |chunk| chunk.capacity() - chunk.len());
         // One byte more than the text: see below.
         if room <= text.len() {
@@ -44,7 +72,7 @@ impl Sorter {
         let start = chunk.len();
         chunk.extend_from_slice(text);
         // The end of a file without its newline may now stand in front of other lines.
-        if !text.ends_with(b"\n") {
+        if is_record && !text.ends_with(b"\n") {
             chunk.push(b'\n');
         }
         Span::new(number, start, chunk.len())
@@ -55,10 +83,19 @@ impl Sorter {
     }
 
     /// Puts the next events into the buffers of a batch; false when there are none.
-    pub(crate) fn next(&mut self, events: &mut Vec<(KeyHash, Tick)>, spans: &mut Vec<Span>) -> bool {
+    pub(super) fn next(&mut self, made: &mut Made) -> bool {
         let batch = &self.kept[self.next..(self.next + BATCH).min(self.kept.len())];
-        events.extend(batch.iter().map(|kept| kept.event));
-        spans.extend(batch.iter().map(|kept| kept.span));
+        for kept in batch {
+            made.events.push(kept.event);
+            made.spans.push(match kept.text {
+                Kind::Record(span) => span,
+                Kind::Pieces(first) => {
+                    let start = made.pieces.len();
+                    made.pieces.extend_from_slice(&self.pieces[first..first + self.each]);
+                    Span::new(0, start, made.pieces.len())
+                }
+            });
+        }
         self.next += batch.len();
         !batch.is_empty()
     }
@@ -73,23 +110,26 @@ mod tests {
     use super::*;
     use windlass::Seed;
 
+    fn made(spans: Vec<Span>, ticks: &[u64]) -> Made {
+        Made { events: ticks.iter().map(|&t| (Seed(0).hash(t), Tick(t))).collect(), spans, ..Made::default() }
+    }
+
     #[test]
     fn stable_by_time_with_text() {
         let text = b"c3\nb1\na3\nd2";
-        let ticks = [3, 1, 3, 2];
-        let events: Vec<_> = ticks.iter().map(|&t| (Seed(0).hash(t), Tick(t))).collect();
-        let spans: Vec<_> = [(0, 3), (3, 6), (6, 9), (9, 11)].map(|(s, e)| Span::new(0, s, e)).to_vec();
+        let spans = [(0, 3), (3, 6), (6, 9), (9, 11)].map(|(s, e)| Span::new(0, s, e)).to_vec();
         let mut sorter = Sorter::default();
-        sorter.add(&events, &spans, Some(text));
+        sorter.add(&made(spans, &[3, 1, 3, 2]), Some(text));
         sorter.sort();
-        let (mut events, mut spans) = (Vec::new(), Vec::new());
-        assert!(sorter.next(&mut events, &mut spans));
-        let texts: Vec<u8> = spans
+        let mut sorted = Made::default();
+        assert!(sorter.next(&mut sorted));
+        let texts: Vec<u8> = sorted
+            .spans
             .iter()
             .flat_map(|s| sorter.chunks()[s.chunk as usize][s.start as usize..s.end as usize].to_vec())
             .collect();
         assert_eq!(texts, b"b1\nd2\nc3\na3\n");
-        assert!(!sorter.next(&mut events, &mut spans));
+        assert!(!sorter.next(&mut Made::default()));
     }
 
     #[test]
@@ -97,9 +137,31 @@ mod tests {
         let mut sorter = Sorter::default();
         let long = vec![b'x'; CHUNK + 5];
         for text in [&b"a\n"[..], &long, b"b\n"] {
-            sorter.add(&[(Seed(0).hash(0_u64), Tick(0))], &[Span::new(0, 0, text.len())], Some(text));
+            sorter.add(&made(vec![Span::new(0, 0, text.len())], &[0]), Some(text));
         }
         assert_eq!(sorter.chunks().len(), 3);
         assert_eq!(sorter.chunks()[1].len(), CHUNK + 6, "with a newline");
+    }
+
+    #[test]
+    fn what_events_have_in_common_is_kept_once() {
+        let (mut sorter, long) = (Sorter::default(), 1 << 20);
+        let text = [vec![b'x'; long], b"12345".to_vec()].concat();
+        let pieces = |i| [Span::new(0, 0, long), Span::new(0, long + i, long + i + 1)];
+        let spans = (0..5).map(|i| Span::new(0, 2 * i, 2 * i + 2)).collect();
+        let made = Made { pieces: (0..5).flat_map(pieces).collect(), ..made(spans, &[5, 4, 3, 2, 1]) };
+        for _ in 0..2 {
+            sorter.add(&made, Some(&text));
+        }
+        sorter.sort();
+        assert_eq!(sorter.chunks().concat().len(), 2 * text.len());
+        let mut sorted = Made::default();
+        assert!(sorter.next(&mut sorted));
+        let of = |span: &Span| &sorter.chunks()[span.chunk as usize][span.start as usize..span.end as usize];
+        let texts: Vec<_> =
+            sorted.pieces.chunks(2).map(|pieces| [of(&pieces[0]).len(), of(&pieces[1])[0].into()]).collect();
+        let expected: Vec<_> = b"5544332211".iter().map(|&last| [long, last.into()]).collect();
+        assert_eq!(texts, expected);
+        assert_eq!(sorted.spans[3], Span::new(0, 6, 8));
     }
 }

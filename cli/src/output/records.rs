@@ -50,11 +50,7 @@ impl Records {
             while last + 1 < marks.len() && chosen(marks[last + 1]) && batch.adjoin(last) {
                 last += 1;
             }
-            let text = batch.text(first, last);
-            self.out.write_all(text).map_err(|e| failed(&e))?;
-            if !text.ends_with(b"\n") {
-                self.out.write_all(b"\n").map_err(|e| failed(&e))?;
-            }
+            batch.write(first, last, &mut self.out).map_err(|e| failed(&e))?;
             first = last + 1;
         }
         Ok(())

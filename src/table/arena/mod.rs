@@ -186,6 +186,12 @@ impl Arena {
         Some(Head::new(label, bytes.len()).is_some_and(|head| record::is(words, head, bytes)))
     }
 
+    /// Whether two records have one label and the same bytes, each in its slice. `None`: one of them has gone.
+    pub(crate) fn same(&self, a: (u64, Reference), b: (u64, Reference), guard: &Guard) -> Option<bool> {
+        let (a, b) = (self.words(a.0, a.1, guard)?, self.words(b.0, b.1, guard)?);
+        Some(record::same(a, b))
+    }
+
     /// Whether the record has not gone.
     pub(crate) fn is_there(&self, slice: u64, at: Reference, guard: &Guard) -> bool {
         self.words(slice, at, guard).is_some()

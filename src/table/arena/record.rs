@@ -101,6 +101,12 @@ pub(super) fn is(words: &[Word], head: Head, bytes: &[u8]) -> bool {
     rest.is_empty() || body.get(whole.len()).is_some_and(|last| last.get() == last_word(bytes, rest))
 }
 
+/// Whether the same record is at the start of both.
+pub(super) fn same(a: &[Word], b: &[Word]) -> bool {
+    let (Some((_, a)), Some((_, b))) = (whole(a), whole(b)) else { return false };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.get() == b.get())
+}
+
 /// The record at the start of `words`.
 pub(super) fn whole(words: &[Word]) -> Option<(Head, &[Word])> {
     let head = Head::of(words)?;
@@ -148,6 +154,7 @@ mod tests {
             write(&room, head, &bytes);
             assert_eq!(room[head.words()].get(), 0, "wrote no further");
             assert!(is(&room, head, &bytes));
+            assert!(same(&room, &room));
             let (found, record) = whole(&room).unwrap();
             let mut out = vec![1, 2, 3];
             assert_eq!((read(found, record, &mut out), found), (u32::MAX, head));
@@ -155,12 +162,16 @@ mod tests {
             // Cut off: no record, and not this one.
             for cut in [0, head.words() - 1] {
                 assert!(whole(&room[..cut]).is_none() && !is(&room[..cut], head, &bytes));
+                assert!(!same(&room[..cut], &room) && !same(&room, &room[..cut]));
             }
             // One byte, the label, or the length differs.
             for i in (0..len).step_by(1 + len / 70) {
                 let mut other = bytes.clone();
                 other[i] ^= 0x80;
                 assert!(!is(&room, head, &other), "byte {i} of {len}");
+                let beside = Slab::<Word>::new(head.words(), &Budget::new(u64::MAX)).unwrap();
+                write(&beside, head, &other);
+                assert!(!same(&room, &beside), "byte {i} of {len}");
             }
             assert!(!is(&room, Head::new(0, len).unwrap(), &bytes));
             let longer = [bytes.as_slice(), &[0]].concat();
