@@ -52,7 +52,7 @@ impl RotatingBloom {
     }
 
     /// Puts `n` ids in, in order, wherever they lie: `event(i)` gives the key and the tick of the i-th. It is called once for each, up to
-    /// 16 ahead of its turn. `seen` is extended by an answer for each; nothing is allocated here.
+    /// 32 ahead of its turn. `seen` is extended by an answer for each; nothing is allocated here.
     pub fn insert_each<K: Key>(
         &self,
         n: usize,
