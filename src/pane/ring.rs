@@ -259,13 +259,17 @@ impl PaneRing {
             }
             let open = self.opened(view);
             let overdue = now / self.grid.pane > open;
+            let mut share = if overdue { OVERDUE } else { SHARE };
+            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
+            if matches!(step, Step::Again) {
+                continue;
+            }
+            // Only if what was to be cleared is not clean even now: else what the column holds would be kept for as long again.
             if overdue {
                 self.raise_label(view, now);
             }
-            let mut share = if overdue { OVERDUE } else { SHARE };
-            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
             match step {
-                Step::Again => continue,
+                Step::Again => {}
                 Step::Until(due) => self.nothing_before(due),
                 // The next call goes on with it.
                 Step::More if may_clear => {}
@@ -337,17 +341,18 @@ impl PaneRing {
         let (count, open) = (self.grid.columns, self.opened(view));
         let end = self.end(open);
         let overdue = now / self.grid.pane > open;
-        if view.live() == count {
-            let live = self.live_at(view, now);
-            if live == count {
-                let oldest = &self.columns[view.back(count - 1, count)];
-                let again = if overdue { self.end(self.label(view)) } else { end };
-                return Step::Until(again.min(self.expiry(oldest.last.load(Acquire))));
-            }
+        let live = self.live_at(view, now).max(1);
+        if live < view.live() {
             // Release: who sees what was cleared sees this.
-            let retired = view.with_live(live.max(1));
+            let retired = view.with_live(live);
             let _ = self.hot.index.compare_exchange(view.0, retired.0, AcqRel, Relaxed);
             return Step::Again;
+        }
+        let oldest = &self.columns[view.back(live - 1, count)];
+        let expiry = self.expiry(oldest.last.load(Acquire));
+        if live == count {
+            let again = if overdue { self.end(self.label(view).max(now / self.grid.pane)) } else { end };
+            return Step::Until(again.min(expiry));
         }
         let (chunks, all) = (self.grid.chunks, self.needed(view));
         // Clearing begins with the lead; after a silence, when more has gone, with the pane.
@@ -359,7 +364,7 @@ impl PaneRing {
         let mut claimed = self.claimed.load(Acquire);
         while claimed < all {
             if paced && now < turn(claimed) {
-                return Step::Until(turn(claimed));
+                return Step::Until(turn(claimed).min(expiry));
             }
             if *share == 0 {
                 return Step::More;
@@ -385,7 +390,8 @@ impl PaneRing {
             }
         }
         match overdue {
-            false => Step::Until(end),
+            // After a silence more than one column may go, one after the other.
+            false => Step::Until(end.min(expiry)),
             true if self.is_clean(view) && view.next(count, 1).is_some() => Step::Again,
             // Others have claimed what is left.
             true => Step::More,
