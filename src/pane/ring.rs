@@ -216,7 +216,7 @@ impl PaneRing {
     pub(crate) fn look(&self, now: u64) -> View {
         let timely = now < self.hot.due.load(Acquire);
         let view = self.view();
-        if timely { view } else { view.with_live(self.live_at(view, now)) }
+        if timely { view } else { view.with_live(self.live_at(view, self.within_jump(now))) }
     }
 
     /// Whether the ring is as it was found, after a look at its columns.
@@ -416,6 +416,8 @@ impl PaneRing {
     /// How many of the live columns are still live at `now`. (All behind the oldest of them are counted: labels of neighbours may
     /// be out of order by a stalled thread's pane.)
     fn live_at(&self, view: View, now: u64) -> usize {
+        // What ends beyond the last tick does not end.
+        let now = now.min(u64::MAX - 1);
         let is_live = |i: &usize| {
             let column = &self.columns[view.back(*i, self.grid.columns)];
             self.expiry(column.last.load(Acquire)) > now
@@ -439,13 +441,17 @@ impl PaneRing {
 
     /// A tick that lies too far ahead counts as the newest pane.
     fn plausible(&self, now: u64) -> u64 {
+        let plausible = self.within_jump(now);
+        if plausible < now {
+            self.jumps.add(1);
+        }
+        plausible
+    }
+
+    fn within_jump(&self, now: u64) -> u64 {
         let newest = self.end(self.label(self.view()));
         let started = self.hot.due.load(Relaxed) > 0;
-        if started && now > newest.saturating_add(self.grid.max_jump) {
-            self.jumps.add(1);
-            return newest - 1;
-        }
-        now
+        if started && now > newest.saturating_add(self.grid.max_jump) { newest - 1 } else { now }
     }
 
     /// Moves to another column so far.
