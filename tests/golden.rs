@@ -70,20 +70,7 @@ fn check(answer: &Value, decisions: &str, what: &[&str]) {
 
 impl Stream<'_> {
     fn new<'a>(events: &'a [Event], order: &str) -> Stream<'a> {
-        let mut order_of: Vec<(u64, &str)> = events.iter().map(|e| (e.ms, e.id.as_str())).collect();
-        match order {
-            "in_order" | "raw" => {}
-            "clamp" => {
-                let mut newest = 0;
-                for (ms, _) in &mut order_of {
-                    newest = newest.max(*ms);
-                    *ms = newest;
-                }
-            }
-            "sorted" => order_of.sort_by_key(|&(ms, _)| ms),
-            other => panic!("an order that is not known: {other}"),
-        }
-        let (ms, ids): (Vec<u64>, Vec<&str>) = order_of.into_iter().unzip();
+        let (ms, ids): (Vec<u64>, Vec<&str>) = common::streams::ordered(events, order).into_iter().unzip();
         let mut newest = 0;
         let late_by = ms.iter().map(|&ms| {
             newest = ms.max(newest);

@@ -216,7 +216,7 @@ impl PaneRing {
     pub(crate) fn look(&self, now: u64) -> View {
         let timely = now < self.hot.due.load(Acquire);
         let view = self.view();
-        if timely { view } else { view.with_live(self.live_at(view, now)) }
+        if timely { view } else { view.with_live(self.live_at(view, self.within_jump(now))) }
     }
 
     /// Whether the ring is as it was found, after a look at its columns.
@@ -260,13 +260,17 @@ impl PaneRing {
             }
             let open = self.opened(view);
             let overdue = now / self.grid.pane > open;
+            let mut share = if overdue { OVERDUE } else { SHARE };
+            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
+            if matches!(step, Step::Again) {
+                continue;
+            }
+            // Only if what was to be cleared is not clean even now: else what the column holds would be kept for as long again.
             if overdue {
                 self.raise_label(view, now);
             }
-            let mut share = if overdue { OVERDUE } else { SHARE };
-            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
             match step {
-                Step::Again => continue,
+                Step::Again => {}
                 Step::Until(due) => self.nothing_before(due),
                 // The next call goes on with it.
                 Step::More if may_clear => {}
@@ -338,17 +342,18 @@ impl PaneRing {
         let (count, open) = (self.grid.columns, self.opened(view));
         let end = self.end(open);
         let overdue = now / self.grid.pane > open;
-        if view.live() == count {
-            let live = self.live_at(view, now);
-            if live == count {
-                let oldest = &self.columns[view.back(count - 1, count)];
-                let again = if overdue { self.end(self.label(view)) } else { end };
-                return Step::Until(again.min(self.expiry(oldest.last.load(Acquire))));
-            }
+        let live = self.live_at(view, now).max(1);
+        if live < view.live() {
             // Release: who sees what was cleared sees this.
-            let retired = view.with_live(live.max(1));
+            let retired = view.with_live(live);
             let _ = self.hot.index.compare_exchange(view.0, retired.0, AcqRel, Relaxed);
             return Step::Again;
+        }
+        let oldest = &self.columns[view.back(live - 1, count)];
+        let expiry = self.expiry(oldest.last.load(Acquire));
+        if live == count {
+            let again = if overdue { self.end(self.label(view).max(now / self.grid.pane)) } else { end };
+            return Step::Until(again.min(expiry));
         }
         let (chunks, all) = (self.grid.chunks, self.needed(view));
         // Clearing begins with the lead; after a silence, when more has gone, with the pane.
@@ -360,7 +365,7 @@ impl PaneRing {
         let mut claimed = self.claimed.load(Acquire);
         while claimed < all {
             if paced && now < turn(claimed) {
-                return Step::Until(turn(claimed));
+                return Step::Until(turn(claimed).min(expiry));
             }
             if *share == 0 {
                 return Step::More;
@@ -386,7 +391,8 @@ impl PaneRing {
             }
         }
         match overdue {
-            false => Step::Until(end),
+            // After a silence more than one column may go, one after the other.
+            false => Step::Until(end.min(expiry)),
             true if self.is_clean(view) && view.next(count, 1).is_some() => Step::Again,
             // Others have claimed what is left.
             true => Step::More,
@@ -411,6 +417,8 @@ impl PaneRing {
     /// How many of the live columns are still live at `now`. (All behind the oldest of them are counted: labels of neighbours may
     /// be out of order by a stalled thread's pane.)
     fn live_at(&self, view: View, now: u64) -> usize {
+        // What ends beyond the last tick does not end.
+        let now = now.min(u64::MAX - 1);
         let is_live = |i: &usize| {
             let column = &self.columns[view.back(*i, self.grid.columns)];
             self.expiry(column.last.load(Acquire)) > now
@@ -434,13 +442,17 @@ impl PaneRing {
 
     /// A tick that lies too far ahead counts as the newest pane.
     fn plausible(&self, now: u64) -> u64 {
+        let plausible = self.within_jump(now);
+        if plausible < now {
+            self.jumps.add(1);
+        }
+        plausible
+    }
+
+    fn within_jump(&self, now: u64) -> u64 {
         let newest = self.end(self.label(self.view()));
         let started = self.hot.due.load(Relaxed) > 0;
-        if started && now > newest.saturating_add(self.grid.max_jump) {
-            self.jumps.add(1);
-            return newest - 1;
-        }
-        now
+        if started && now > newest.saturating_add(self.grid.max_jump) { newest - 1 } else { now }
     }
 
     /// Moves to another column so far.

@@ -181,3 +181,35 @@ impl<const W: usize, const R: usize> Bloom for Rows<W, R> {
         rows.div_ceil(CHUNK)
     }
 }
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use crate::hash::{Key, Seed};
+
+    /// Rows for 10^9 ids at 1 %: whatever bits of a row's number one looks at, all their values are as frequent, and so for
+    /// the second row. (The memory is never touched.)
+    #[test]
+    fn a_billion_ids() {
+        const ROWS: u64 = 48_000_000;
+        const BINS: usize = 256;
+        let Some(rows) = Rows::<1, 2>::new(ROWS, 8, 8, &Budget::new(u64::MAX)) else { return };
+        let mut bins = [[0_u32; BINS]; 6];
+        let n = 200_000_u64;
+        for id in 0..n {
+            let Spot(rows) = rows.spot((&id).key_hash(Seed(3)));
+            for (row, bins) in rows.iter().zip(bins.chunks_mut(3)) {
+                bins[0][(row.0 as u128 * BINS as u128 / u128::from(ROWS)) as usize] += 1;
+                bins[1][row.0 % BINS] += 1;
+                bins[2][row.0 / BINS % BINS] += 1;
+            }
+            assert_ne!(rows[0].0, rows[1].0);
+        }
+        for bins in bins {
+            // Chi-square with 255 degrees of freedom: 255 +- 22.6.
+            let mean = n as f64 / BINS as f64;
+            let chi: f64 = bins.iter().map(|&n| (f64::from(n) - mean).powi(2) / mean).sum();
+            assert!((160.0..350.0).contains(&chi), "{chi}");
+        }
+    }
+}

@@ -3,6 +3,8 @@
 #![allow(dead_code)] // each test file uses some of it
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
+pub(crate) mod blocks;
+pub(crate) mod ring;
 pub(crate) mod streams;
 pub(crate) mod twin;
 

@@ -28,6 +28,24 @@ pub(crate) fn read(data: &Path, file: &str, view: &str) -> Vec<Event> {
     }
 }
 
+/// The times and ids of a view's events in one of its orders.
+pub(crate) fn ordered<'a>(events: &'a [Event], order: &str) -> Vec<(u64, &'a str)> {
+    let mut ordered: Vec<(u64, &str)> = events.iter().map(|e| (e.ms, e.id.as_str())).collect();
+    match order {
+        "in_order" | "raw" => {}
+        "clamp" => {
+            let mut newest = 0;
+            for (ms, _) in &mut ordered {
+                newest = newest.max(*ms);
+                *ms = newest;
+            }
+        }
+        "sorted" => ordered.sort_by_key(|&(ms, _)| ms),
+        other => panic!("an order that is not known: {other}"),
+    }
+    ordered
+}
+
 /// host, logname, time, method, url, response, bytes.
 fn nasa(line: &str) -> Event {
     let columns: Vec<&str> = line.split('\t').collect();
