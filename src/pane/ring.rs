@@ -260,13 +260,17 @@ impl PaneRing {
             }
             let open = self.opened(view);
             let overdue = now / self.grid.pane > open;
+            let mut share = if overdue { OVERDUE } else { SHARE };
+            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
+            if matches!(step, Step::Again) {
+                continue;
+            }
+            // Only if what was to be cleared is not clean even now: else what the column holds would be kept for as long again.
             if overdue {
                 self.raise_label(view, now);
             }
-            let mut share = if overdue { OVERDUE } else { SHARE };
-            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
             match step {
-                Step::Again => continue,
+                Step::Again => {}
                 Step::Until(due) => self.nothing_before(due),
                 // The next call goes on with it.
                 Step::More if may_clear => {}
