@@ -148,7 +148,10 @@ fn main() {
         .measurement_time(Duration::from_millis(if request.quick { 50 } else { 1000 }))
         .output_directory(&results)
         .configure_from_args();
-    println!("{window} live ids; {}", host::describe());
+    let wanted = |(group, _): &(&str, u64)| FUNCTIONS.iter().any(|function| request.wants(group, function));
+    if !request.only_lists && GROUPS.iter().any(wanted) {
+        println!("{window} live ids; {}", host::describe());
+    }
     for (name, repeats) in GROUPS {
         let mut group = criterion.benchmark_group(name);
         group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(timed));
