@@ -48,7 +48,7 @@ const FULL: [Load; 2] = [
     Load { group: "bloom_dram", window: 64_000_000, timed: 9_309_091, judged: 18_618_182, error: 1.0 },
 ];
 const QUICK: [Load; 2] = [
-    Load { group: "bloom_l2", window: 20_000, timed: 50_000, judged: 400_000, error: 1.0 },
+    Load { group: "bloom_l2", window: 100_000, timed: 50_000, judged: 400_000, error: 1.0 },
     Load { group: "bloom_dram", window: 200_000, timed: 50_000, judged: 400_000, error: 1.0 },
 ];
 
