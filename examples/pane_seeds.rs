@@ -56,7 +56,7 @@ impl Id {
         let mut key = [0; 16];
         key[..8].copy_from_slice(&mix(number.wrapping_add(GOLDEN)).to_le_bytes());
         key[8..].copy_from_slice(&mix(!number).to_le_bytes());
-        Id(key, Seed(1).hash(&key))
+        Id(key, Seed(1).hash(key))
     }
 
     /// Its hash in a pane.
@@ -74,7 +74,7 @@ impl Id {
                 let seed = number.wrapping_mul(GOLDEN);
                 KeyHash { hi: mix(hi ^ seed), lo: mix(lo ^ seed.rotate_left(32)) }
             }
-            Way::Seeded => Seed(1 + number).hash(&self.0),
+            Way::Seeded => Seed(1 + number).hash(self.0),
         }
     }
 }
