@@ -3,6 +3,8 @@
 mod arrays;
 mod ask;
 mod block;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
 mod ring;
 mod rows;
 
