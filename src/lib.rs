@@ -59,6 +59,7 @@ struct ReadmeExamples;
 pub mod model {
     pub use crate::{
         dedup::model::{ExactTicket, Rule, Ticket},
+        pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
     };

@@ -1,9 +1,9 @@
 //! Many questions in one call: all are hashed and their memory asked for ahead of the work.
 
-use super::{Ask, Contains, Insert, Observe, RotatingBloom, columns::with_columns, verdict};
+use super::{RotatingBloom, columns::with_columns, verdict};
 use crate::{
     hash::{Key, KeyHash},
-    pane::{Bloom, PaneRing},
+    pane::{Ask, Bloom, Contains, Insert, Observe, PaneRing},
     time::Tick,
     verdict::Verdict,
 };

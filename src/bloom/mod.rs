@@ -9,7 +9,7 @@ mod plan;
 use crate::{
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
-    pane::{Bloom, PaneRing},
+    pane::{Ask, Bloom, Contains, Insert, Observe, PaneRing},
     time::{Clock, Tick, Window},
     verdict::Verdict,
 };
@@ -75,66 +75,6 @@ pub struct RotatingBloom {
     window: Window,
     seed: Seed,
     clock: Clock,
-}
-
-/// What is asked with a key.
-trait Ask {
-    fn ask<C: Bloom>(ring: &PaneRing, columns: &C, spot: &C::Spot, now: u64) -> bool;
-}
-
-struct Insert;
-struct Observe;
-struct Contains;
-
-impl Ask for Insert {
-    #[inline(always)]
-    fn ask<C: Bloom>(ring: &PaneRing, columns: &C, spot: &C::Spot, now: u64) -> bool {
-        loop {
-            let view = ring.enter(now, columns);
-            let seen = columns.seen(spot, view);
-            if seen.in_current {
-                return true;
-            }
-            if seen.at_all {
-                columns.set(spot, view);
-                return true;
-            }
-            if ring.is_at(view) {
-                // Others may bring it at the same time.
-                return columns.set(spot, view);
-            }
-        }
-    }
-}
-
-impl Ask for Observe {
-    #[inline(always)]
-    fn ask<C: Bloom>(ring: &PaneRing, columns: &C, spot: &C::Spot, now: u64) -> bool {
-        loop {
-            let view = ring.enter(now, columns);
-            if columns.seen(spot, view).at_all {
-                return true;
-            }
-            if ring.is_at(view) {
-                return columns.set(spot, view);
-            }
-        }
-    }
-}
-
-impl Ask for Contains {
-    #[inline(always)]
-    fn ask<C: Bloom>(ring: &PaneRing, columns: &C, spot: &C::Spot, now: u64) -> bool {
-        loop {
-            let view = ring.look(now);
-            if columns.seen(spot, view).at_all {
-                return true;
-            }
-            if ring.is_at(view) {
-                return false;
-            }
-        }
-    }
 }
 
 impl RotatingBloom {

@@ -21,7 +21,7 @@ pub(crate) struct Arrays {
 }
 
 /// Lines cleared at a time.
-const CHUNK: u64 = 16;
+const CHUNK: u64 = if cfg!(windlass_loom) { 1 } else { 16 };
 
 impl Arrays {
     /// `None` if there is no memory for them.

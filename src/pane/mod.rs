@@ -1,11 +1,15 @@
 //! Engine two: panes of time in columns, of which the oldest is cleared ahead of its next use.
 
 mod arrays;
+mod ask;
 mod block;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
 mod ring;
 mod rows;
 
 pub(crate) use arrays::Arrays;
+pub(crate) use ask::{Ask, Contains, Insert, Observe};
 pub use ring::Rotation;
 pub(crate) use ring::{Clear, Grid, Pane, PaneRing, View};
 pub(crate) use rows::Rows;

@@ -12,6 +12,11 @@
 //! cleared by exactly one thread*, which claims it: two clearers of one word are one too many, since the one that stalls before its
 //! store wipes what came after (twin `ClearTwice`). The column is clean when all who claimed have reported.
 //!
+//! **Leaving.** Before it is left the current column is marked as leaving, in the index, and only then are labels read to say what stays live.
+//! A call that has raised a label, or relies on one, exchanges the index as it was for the same (`hold`): whoever marks later has seen the label;
+//! if the mark, or another column, is there before, the call starts again. Else a mover that had read an old label would retire what was put
+//! in under the new one (twin `RaiseLoosely`).
+//!
 //! **Late.** Nobody waits for that. As long as the next column is not clean the current one goes on, and its label rises, before anything of
 //! the new pane is put there (twin `KeepLabel`): the window grows, it never shrinks.
 //!
@@ -80,9 +85,10 @@ impl Grid {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct View(u64);
 
-// Of the index, from below: how many columns are live, the current column, and how often the ring went round. 2^43 rounds are two
-// years of panes of a microsecond; then it stays where it is, and the window grows.
-const LIVE_BITS: u32 = 11;
+// Of the index, from below: how many columns are live, whether the current one is being left, the current column, and how often the
+// ring went round. 2^42 rounds of eight panes of a microsecond are a year; then it stays where it is, and the window grows.
+const LEAVING: u64 = 1 << 11;
+const LIVE_BITS: u32 = 12;
 const COLUMN_BITS: u32 = 10;
 const ROUND: u64 = 1 << (LIVE_BITS + COLUMN_BITS);
 
@@ -97,11 +103,15 @@ impl View {
     #[allow(clippy::cast_possible_truncation)] // 11 bits
     #[inline(always)]
     pub(crate) fn live(self) -> usize {
-        self.0 as usize & ((1 << LIVE_BITS) - 1)
+        (self.0 & (LEAVING - 1)) as usize
     }
 
     fn with_live(self, live: usize) -> View {
         View(self.0 & !((1 << LIVE_BITS) - 1) | live as u64)
+    }
+
+    fn is_leaving(self) -> bool {
+        self.0 & LEAVING != 0
     }
 
     /// `i` columns before the current one.
@@ -166,6 +176,17 @@ pub(crate) struct Pane {
     pub(crate) column: usize,
     pub(crate) first: u64,
     pub(crate) last: u64,
+}
+
+/// What a step works on. The labels were read before the index was held.
+#[derive(Clone, Copy)]
+struct Found {
+    view: View,
+    now: u64,
+    /// The pane in which the current column became current.
+    open: u64,
+    /// Its label, before it is raised to `now`.
+    label: u64,
 }
 
 /// Chunks that a call clears at most when the next column should be clean by now: what one call may cost.
@@ -254,14 +275,14 @@ impl PaneRing {
         let may_clear = self.grid.rotation == Rotation::ByCalls;
         loop {
             let view = self.view();
-            if let Some(next) = self.next_if_due(view, now).filter(|_| may_move) {
-                self.move_to(view, next, now);
+            if self.moved(view, now, may_move) {
                 continue;
             }
             let open = self.opened(view);
             let overdue = now / self.grid.pane > open;
+            let found = Found { view, now, open, label: self.label(view) };
             let mut share = if overdue { OVERDUE } else { SHARE };
-            let step = if may_clear { self.clear(view, now, &mut share, true, columns) } else { Step::More };
+            let step = if may_clear { self.clear(found, &mut share, true, columns) } else { Step::More };
             if matches!(step, Step::Again) {
                 continue;
             }
@@ -269,12 +290,15 @@ impl PaneRing {
             if overdue {
                 self.raise_label(view, now);
             }
+            if !self.hold(view) {
+                continue;
+            }
             match step {
                 Step::Again => {}
                 Step::Until(due) => self.nothing_before(due),
                 // The next call goes on with it.
                 Step::More if may_clear => {}
-                Step::More if overdue => self.nothing_before(self.end(self.label(view))),
+                Step::More if overdue => self.nothing_before(self.end(found.label.max(now / self.grid.pane))),
                 Step::More => self.nothing_before(self.end(open)),
             }
             return view;
@@ -287,11 +311,11 @@ impl PaneRing {
         let mut left = budget;
         loop {
             let view = self.view();
-            if let Some(next) = self.next_if_due(view, now) {
-                self.move_to(view, next, now);
+            if self.moved(view, now, true) {
                 continue;
             }
-            match self.clear(view, now, &mut left, false, columns) {
+            let found = Found { view, now, open: self.opened(view), label: self.label(view) };
+            match self.clear(found, &mut left, false, columns) {
                 Step::Again => {}
                 Step::Until(_) => return false,
                 // What others have claimed is theirs.
@@ -300,26 +324,57 @@ impl PaneRing {
         }
     }
 
-    /// Where the ring should be at `now`, if that is the next column, and clean.
-    fn next_if_due(&self, view: View, now: u64) -> Option<View> {
-        let live = self.live_at(view, now);
-        let ready =
-            now / self.grid.pane > self.opened(view) && live < self.grid.columns && self.is_clean(view);
-        if ready { view.next(self.grid.columns, live + 1) } else { None }
+    /// Takes a step towards the next column, if `now` is in a later pane and that column is clean. What has been begun is finished by whoever
+    /// finds it, in every mode. `true`: the index may have moved.
+    fn moved(&self, view: View, now: u64, may_begin: bool) -> bool {
+        if view.is_leaving() {
+            self.move_on(view, now);
+            return true;
+        }
+        let pane = now / self.grid.pane;
+        let is_due = || pane > self.opened(view) && self.live_at(view, now) < self.grid.columns;
+        if !may_begin || !is_due() || !self.is_clean(view) {
+            return false;
+        }
+        let Some(next) = view.next(self.grid.columns, 1) else { return false };
+        if !twin!(LabelLate) {
+            // For whoever helps. (A column that is not live may have any label.)
+            self.columns[next.column()].last.fetch_max(pane, AcqRel);
+        }
+        // Acquire: the labels of all who have held the index as it is. They are read anew from there on.
+        let _ = self.hot.index.compare_exchange(view.0, view.0 | LEAVING, AcqRel, Relaxed);
+        true
     }
 
     /// The label comes first: from the CAS on others put things in.
-    fn move_to(&self, view: View, next: View, now: u64) {
-        let pane = now / self.grid.pane;
+    fn move_on(&self, view: View, now: u64) {
+        let live = self.live_at(view, now).min(self.grid.columns - 1);
+        let Some(next) = view.next(self.grid.columns, live + 1) else { return };
         let column = &self.columns[next.column()];
+        // Who helps may have an older time than who began.
+        let pane = (now / self.grid.pane).max(column.last.load(Acquire));
         let label = pane.max(self.label(view));
-        // In this order: whoever sees the second has the first.
-        column.last.fetch_max(label, AcqRel);
-        column.first.fetch_max(pane, AcqRel);
+        let write = || {
+            // In this order: whoever sees the second has the first.
+            column.last.fetch_max(label, AcqRel);
+            column.first.fetch_max(pane, AcqRel);
+        };
+        if !twin!(LabelLate) {
+            write();
+        }
         // Acquire: with the reports of those who cleared the column. Release: to those who find it current.
         if self.hot.index.compare_exchange(view.0, next.0, AcqRel, Relaxed).is_ok() {
             self.rotations.add(1);
         }
+        if twin!(LabelLate) {
+            write();
+        }
+    }
+
+    /// Whether the index still is as it was found. From there on whoever leaves the column has seen the labels that this thread has
+    /// (Release; the mark acquires it).
+    fn hold(&self, view: View) -> bool {
+        twin!(RaiseLoosely) || self.hot.index.compare_exchange(view.0, view.0, AcqRel, Relaxed).is_ok()
     }
 
     /// A call goes on with a column that should have been left.
@@ -338,8 +393,9 @@ impl PaneRing {
     }
 
     /// Retires and clears what is to be, `share` chunks at most; `paced`: not before it has to be.
-    fn clear(&self, view: View, now: u64, share: &mut u64, paced: bool, columns: &impl Clear) -> Step {
-        let (count, open) = (self.grid.columns, self.opened(view));
+    fn clear(&self, found: Found, share: &mut u64, paced: bool, columns: &impl Clear) -> Step {
+        let Found { view, now, open, label } = found;
+        let count = self.grid.columns;
         let end = self.end(open);
         let overdue = now / self.grid.pane > open;
         let live = self.live_at(view, now).max(1);
@@ -352,7 +408,7 @@ impl PaneRing {
         let oldest = &self.columns[view.back(live - 1, count)];
         let expiry = self.expiry(oldest.last.load(Acquire));
         if live == count {
-            let again = if overdue { self.end(self.label(view).max(now / self.grid.pane)) } else { end };
+            let again = if overdue { self.end(label.max(now / self.grid.pane)) } else { end };
             return Step::Until(again.min(expiry));
         }
         let (chunks, all) = (self.grid.chunks, self.needed(view));

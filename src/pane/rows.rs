@@ -28,7 +28,7 @@ pub(crate) struct Rows<const W: usize, const R: usize> {
 pub(crate) struct Spot<const W: usize, const R: usize>([(usize, Mask<W>); R]);
 
 /// Rows cleared at a time.
-const CHUNK: u64 = 16;
+const CHUNK: u64 = if cfg!(windlass_loom) { 1 } else { 16 };
 
 impl<const W: usize, const R: usize> Rows<W, R> {
     pub(crate) const MAX_COLUMNS: usize = 64;

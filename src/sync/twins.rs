@@ -65,6 +65,10 @@ pub enum Twin {
     ClearTwice,
     /// A pane that comes into the column of the one before leaves its label as it is.
     KeepLabel,
+    /// A call relies on a label that the thread that leaves the column may not have seen.
+    RaiseLoosely,
+    /// The next column's label is written when it is current, not before.
+    LabelLate,
     /// "Absent" is answered without another look at the ring.
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
