@@ -205,7 +205,7 @@ fn window_lateness_and_jump() {
     );
     for ticks in [1, MAX] {
         let bloom = RotatingBloom::builder(Window::last_n(ticks)).expected_ids(10).build().expect("valid");
-        assert!(!bloom.insert_at(&1, Tick(0)) && bloom.contains_at(&1, Tick(ticks)));
+        assert!(!bloom.insert_at(1, Tick(0)) && bloom.contains_at(1, Tick(ticks)));
     }
 }
 
@@ -292,10 +292,10 @@ proptest! {
         let bloom = builder.build().expect("planned");
         prop_assert_eq!(*bloom.plan(), plan);
         for now in [0, plan.guaranteed, u64::MAX - 1, u64::MAX, 5] {
-            bloom.insert_at(&now, Tick(now));
-            prop_assert!(bloom.contains_at(&now, Tick(now)), "{now}: {plan}");
+            bloom.insert_at(now, Tick(now));
+            prop_assert!(bloom.contains_at(now, Tick(now)), "{now}: {plan}");
             bloom.advance_to(Tick(now));
-            let _ = (bloom.panes_at(&now, Tick(now)), bloom.distinct_at(Tick(now)));
+            let _ = (bloom.panes_at(now, Tick(now)), bloom.distinct_at(Tick(now)));
         }
     }
 }

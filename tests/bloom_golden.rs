@@ -326,7 +326,7 @@ fn pooled_errors() {
                 if i % 1400 == 0 {
                     tried.turn(&ring);
                     for _ in 0..10_000 {
-                        let said = tried.bloom.contains_at((1 << 40 | probes), now);
+                        let said = tried.bloom.contains_at(1 << 40 | probes, now);
                         tried.absent(said, &ring);
                         probes += 1;
                     }

@@ -193,20 +193,20 @@ impl Pair {
             &Op::Insert(id, step) => {
                 let now = self.next(step);
                 let seen = self.insert(id, now);
-                prop_assert_eq!(self.bloom.insert_at(&id, Tick(now)), seen, "insert {} at {}", id, now);
+                prop_assert_eq!(self.bloom.insert_at(id, Tick(now)), seen, "insert {} at {}", id, now);
             }
             &Op::Observe(id, step) => {
                 let now = self.next(step);
                 let verdict = self.observe(id, now);
-                prop_assert_eq!(self.bloom.observe_at(&id, Tick(now)), verdict, "observe {} at {}", id, now);
+                prop_assert_eq!(self.bloom.observe_at(id, Tick(now)), verdict, "observe {} at {}", id, now);
             }
             &Op::Contains(id, step) => {
                 let now = self.tick(step);
-                let seen = self.bloom.contains_at(&id, Tick(now));
+                let seen = self.bloom.contains_at(id, Tick(now));
                 let may = self.live(now).map(|live| self.ring.has(id, live));
                 prop_assert!(may.contains(&seen), "contains {id} at {now}: {seen}");
                 prop_assert!(seen || !self.promised(id, now), "contains {id} at {now}");
-                prop_assert_eq!(self.bloom.contains_at(&id, Tick(now)), seen, "again");
+                prop_assert_eq!(self.bloom.contains_at(id, Tick(now)), seen, "again");
             }
             Op::InsertBatch(ids, step) => {
                 let now = if ids.is_empty() { self.tick(*step) } else { self.next(*step) };
@@ -235,7 +235,7 @@ impl Pair {
             }
             &Op::Panes(id, step) => {
                 let now = self.tick(step);
-                let spans = self.bloom.panes_at(&id, Tick(now));
+                let spans = self.bloom.panes_at(id, Tick(now));
                 let may = self.live(now).map(|live| self.spans(id, live));
                 prop_assert!(may.contains(&spans), "panes of {id} at {now}: {spans:?}, not {may:?}");
             }
@@ -261,7 +261,7 @@ fn run(setting: Setting, ops: &[Op]) -> Result<(), TestCaseError> {
         pair.both(op)?;
     }
     // Its sample takes long where panes lie apart.
-    if ops.len() % 8 == 0 && pair.bloom.plan().panes <= 64 {
+    if ops.len().is_multiple_of(8) && pair.bloom.plan().panes <= 64 {
         let stats = pair.bloom.stats();
         let counts = (stats.rotations, stats.late, stats.jumps);
         prop_assert_eq!(counts, (pair.ring.rotations, pair.ring.late, pair.ring.jumps), "{:?}", stats);
@@ -395,12 +395,12 @@ fn small(layout: Layout) -> BloomBuilder {
 fn rare_calls_keep_nothing_longer() {
     let bloom = small(Layout::Rows(1)).build().expect("valid");
     for pane in 0..20_u64 {
-        assert!(!bloom.insert_at(&pane, Tick(80 * pane)));
+        assert!(!bloom.insert_at(pane, Tick(80 * pane)));
     }
     // A silence of a window and a half, and one call.
-    bloom.insert_at(&100, Tick(2_400));
-    assert!(!bloom.contains_at(&19, Tick(2_400)), "put in at 1520");
-    assert!(bloom.contains_at(&100, Tick(2_950)));
+    bloom.insert_at(100, Tick(2_400));
+    assert!(!bloom.contains_at(19, Tick(2_400)), "put in at 1520");
+    assert!(bloom.contains_at(100, Tick(2_950)));
     assert_eq!(bloom.stats().late, 0);
 }
 
@@ -409,8 +409,7 @@ fn rare_calls_keep_nothing_longer() {
 fn observe_readmits_after_the_window() {
     for layout in common::blocks::LAYOUTS {
         let bloom = small(layout).build().expect("valid");
-        let answers: Vec<u64> =
-            (0..3_000).filter(|&now| bloom.observe_at(&1, Tick(now)).is_fresh()).collect();
+        let answers: Vec<u64> = (0..3_000).filter(|&now| bloom.observe_at(1, Tick(now)).is_fresh()).collect();
         for pair in answers.windows(2) {
             assert!((551..=640 - 10).contains(&(pair[1] - pair[0])), "{layout}: {answers:?}");
         }
@@ -435,23 +434,23 @@ fn unions() {
         for (ours, theirs) in [(500_u64, 900_u64), (900, 500), (700, 700)] {
             let (one, other) = (built(), built());
             (0..=ours).for_each(|id| {
-                one.insert_at(&id, Tick(id));
+                one.insert_at(id, Tick(id));
             });
             (0..=theirs).for_each(|id| {
-                other.insert_at(&(id % 300 + id / 300 * 10_000), Tick(id));
+                other.insert_at(id % 300 + id / 300 * 10_000, Tick(id));
             });
             one.union(&other).expect("the same geometry");
             let now = Tick(ours.max(theirs));
             for id in now.0 - 550..=ours {
-                assert!(one.contains_at(&id, now), "{layout}, {ours} {theirs}: {id}");
+                assert!(one.contains_at(id, now), "{layout}, {ours} {theirs}: {id}");
             }
             for id in now.0 - 550..=theirs {
                 let id = id % 300 + id / 300 * 10_000;
-                assert!(one.contains_at(&id, now), "{layout}, {ours} {theirs}: {id}");
+                assert!(one.contains_at(id, now), "{layout}, {ours} {theirs}: {id}");
             }
             // And not for longer than by themselves.
             let late = Tick(now.0 + 640);
-            assert!((0..1_000_u64).all(|id| !one.contains_at(&id, late)), "{layout}, {ours} {theirs}");
+            assert!((0..1_000_u64).all(|id| !one.contains_at(id, late)), "{layout}, {ours} {theirs}");
             let again = one.stats().panes;
             one.union(&other).expect("the same geometry");
             one.union(&one).expect("itself");
@@ -463,11 +462,11 @@ fn unions() {
 #[test]
 fn unions_of_others_are_refused() {
     let bloom = small(Layout::Rows(2)).build().expect("valid");
-    bloom.insert_at(&1, Tick(0));
+    bloom.insert_at(1, Tick(0));
     let before = bloom.stats();
     let refused = |other: BloomBuilder, value: &str| {
         let other = other.build().expect("valid");
-        other.insert_at(&2, Tick(0));
+        other.insert_at(2, Tick(0));
         let error = bloom.union(&other).expect_err("refused");
         assert!(error.field == "other" && error.to_string().contains(value), "{error}");
         assert_eq!(bloom.stats(), before);
@@ -542,7 +541,7 @@ fn clocks() {
         assert!(seen.iter().all(|&seen| seen));
         bloom.observe_batch(&ids, &mut verdicts);
         assert!(verdicts.iter().all(|verdict| !verdict.is_fresh()));
-        assert!(from < 1_000 || !bloom.contains(&(from - 1_000)));
+        assert!(from < 1_000 || !bloom.contains(from - 1_000));
     }
 }
 
@@ -557,7 +556,7 @@ fn stats_and_advice() {
             let mut random = common::Random(3);
             for now in 0..2_000 {
                 (0..each).for_each(|_| {
-                    bloom.insert_at(&random.next(), Tick(now));
+                    bloom.insert_at(random.next(), Tick(now));
                 });
             }
             let stats = bloom.stats();

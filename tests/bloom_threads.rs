@@ -81,7 +81,7 @@ fn one_winner() {
         }
         // All of them are there, and no others.
         for id in (3 * IDS..10 * IDS).step_by(7) {
-            assert!(bloom.contains_at(&id, Tick(9_100)), "{layout}: {id}");
+            assert!(bloom.contains_at(id, Tick(9_100)), "{layout}: {id}");
         }
         assert_eq!(bloom.stats().rotations, 9, "{layout}");
     }
@@ -97,7 +97,7 @@ fn one_winner_in_each_pane() {
         assert!((IDS..=2 * IDS).contains(&new), "{new}");
         // Few came twice: others had put them in before that.
         for id in (round * IDS..(round + 1) * IDS).step_by(3) {
-            assert!(bloom.contains_at(&id, Tick(1_000 * round + 1_000)), "{id}");
+            assert!(bloom.contains_at(id, Tick(1_000 * round + 1_000)), "{id}");
         }
     }
 }
@@ -126,7 +126,7 @@ fn nothing_is_missed(layout: Layout, rotation: Rotation, lateness: u64) {
                         }
                         reached[me].store(step, SeqCst);
                         let id = random.below(1_000) << 1 | me as u64;
-                        let seen = bloom.insert_at(&id, Tick(step));
+                        let seen = bloom.insert_at(id, Tick(step));
                         let before = put.insert(id, step);
                         let miss = !seen && before.is_some_and(|before| step - before <= WINDOW);
                         missed.fetch_add(u64::from(miss), SeqCst);
