@@ -110,7 +110,7 @@ mod tests {
             [(64.0, 1.0, 0.01), (64.0, 5.0, 8.0), (512.0, 9.0, 30.0), (512.0, 1.0, 900.0)]
         {
             // The mean fill, by the sum.
-            let keep = -probes * (-1.0 / bits as f64).ln_1p();
+            let keep = -probes * (-1.0_f64 / bits).ln_1p();
             let fill = over_poisson(load, |i| -(-i * keep).exp_m1());
             assert!((load_of_fill(fill, bits, probes) / load - 1.0).abs() < 1e-6, "{bits} {probes} {load}");
         }

@@ -35,7 +35,7 @@ fn planned(plan: &BloomPlan) -> f64 {
 
 /// Of a million ids that were not put in, how many it takes for seen.
 fn measured(bloom: &RotatingBloom, at: u64) -> f64 {
-    let taken = |i: &u64| bloom.contains_at(&(1 << 50 | i), Tick(at));
+    let taken = |i: &u64| bloom.contains_at(1 << 50 | i, Tick(at));
     (0..1_000_000_u64).filter(taken).count() as f64 / 1e6
 }
 
@@ -129,7 +129,7 @@ fn measured_error() {
     for (layout, bits, probes, _) in OTHERS {
         let bloom = filled(layout, 200_000, bits as f64, probes).build().expect("valid");
         (0..200_000_u64).for_each(|id| {
-            bloom.insert_at(&id, Tick(0));
+            bloom.insert_at(id, Tick(0));
         });
         within_3_sigma(measured(&bloom, 0), bloom.plan(), 200_000);
     }
@@ -147,7 +147,7 @@ fn sized() {
             for part in [0.5, 1.0, 1.5, 2.0] {
                 let n = (50_000.0 * part) as u64;
                 (from..n).for_each(|id: u64| {
-                    bloom.insert_at(&id, Tick(0));
+                    bloom.insert_at(id, Tick(0));
                 });
                 from = n;
                 let measured = measured(&bloom, 0);
@@ -186,14 +186,14 @@ fn rolling_band() {
                 if pane >= PANES {
                     // The ids of one pane of probes do not tell much about another: they are others.
                     let of = |n: u64| 1 << 50 | pane << 32 | n;
-                    let seen = (0..33_334_u64).filter(|&n| bloom.contains_at(&of(n), now));
+                    let seen = (0..33_334_u64).filter(|&n| bloom.contains_at(of(n), now));
                     taken[i] += seen.count() as f64;
                 }
             };
             bloom.advance_to(at(0));
             look(0, at(0));
             (0..IDS).for_each(|id| {
-                bloom.insert_at(&(pane * IDS + id), at(1));
+                bloom.insert_at(pane * IDS + id, at(1));
             });
             look(1, at(6));
             look(2, at(7));
@@ -244,7 +244,7 @@ fn a_billion_ids() {
                 continue;
             }
             (0..100_000_u64).for_each(|id| {
-                few.insert_at(&id, Tick(0));
+                few.insert_at(id, Tick(0));
             });
             let measured = measured(&few, 0);
             within_3_sigma(measured, few.plan(), 100_000);
@@ -260,15 +260,15 @@ fn kinds_of_keys() {
     let bloom = filled(Layout::Rows(2), 40_000, 12.0, 6).build().expect("valid");
     let mut random = Random(5);
     for i in 0..10_000_u64 {
-        bloom.insert_at(&i, Tick(0));
+        bloom.insert_at(i, Tick(0));
         bloom.insert_at(format!("id {i}"), Tick(0));
         bloom.insert_at(bloom.seed().hash(format!("hash {i}")), Tick(0));
         bloom.insert_at(KeyHash { hi: random.next(), lo: random.next() }, Tick(0));
     }
     let share = |taken: &dyn Fn(u64) -> bool| (0..1_000_000).filter(|&i| taken(i)).count() as f64 / 1e6;
-    within_3_sigma(share(&|i| bloom.contains_at(&(1 << 50 | i), Tick(0))), bloom.plan(), 40_000);
+    within_3_sigma(share(&|i| bloom.contains_at(1 << 50 | i, Tick(0))), bloom.plan(), 40_000);
     within_3_sigma(share(&|i| bloom.contains_at(format!("no {i}"), Tick(0))), bloom.plan(), 40_000);
     // Ids in order, and ids that differ in their highest bits.
-    within_3_sigma(share(&|i| bloom.contains_at(&(i + 10_000), Tick(0))), bloom.plan(), 40_000);
-    within_3_sigma(share(&|i| bloom.contains_at(&((i + 1) << 40), Tick(0))), bloom.plan(), 40_000);
+    within_3_sigma(share(&|i| bloom.contains_at(i + 10_000, Tick(0))), bloom.plan(), 40_000);
+    within_3_sigma(share(&|i| bloom.contains_at((i + 1) << 40, Tick(0))), bloom.plan(), 40_000);
 }

@@ -259,6 +259,9 @@ impl BloomBuilder {
             (None, Some(layout)) => Choice::best(layout, panes, self.probes, per_pane, self.error),
             (None, None) => Choice::fastest(panes, self.probes, per_pane, self.error),
         };
+        if choice.blocks == u64::MAX {
+            return Err(ConfigError::new("error", self.error, "a larger one: no memory is enough for it"));
+        }
         let memory = physical_memory().unwrap_or(u64::MAX);
         if choice.bytes() > memory || usize::try_from(choice.bytes()).is_err() {
             return Err(beyond_memory(choice.bytes()));

@@ -177,7 +177,7 @@ impl Choice {
     /// Bits that an id may set.
     pub(super) const MOST_PROBES: u32 = 32;
 
-    /// The number of probes and blocks that take the least memory for this error.
+    /// The number of probes and blocks that take the least memory for this error. `u64::MAX` blocks: there is none.
     pub(super) fn best(
         layout: Layout,
         panes: usize,
@@ -193,6 +193,8 @@ impl Choice {
         candidates
             .filter(|probes| probes.is_multiple_of(rows))
             .map(|probes| Choice { layout, panes, probes, blocks: 0 }.fitted(per_pane, error))
+            // Some errors are out of reach for any number of blocks.
+            .filter(|choice| choice.error(per_pane) <= error)
             .min_by_key(|choice| choice.blocks)
             .unwrap_or(Choice { layout, panes, probes: rows, blocks: u64::MAX })
     }

@@ -197,7 +197,7 @@ mod tests {
         let mut bins = [[0_u32; BINS]; 6];
         let n = 200_000_u64;
         for id in 0..n {
-            let Spot(rows) = rows.spot((&id).key_hash(Seed(3)));
+            let Spot(rows) = rows.spot(id.key_hash(Seed(3)));
             for (row, bins) in rows.iter().zip(bins.chunks_mut(3)) {
                 bins[0][(row.0 as u128 * BINS as u128 / u128::from(ROWS)) as usize] += 1;
                 bins[1][row.0 % BINS] += 1;

@@ -91,7 +91,7 @@ impl Ring {
     }
 
     fn end(&self, pane: u64) -> u64 {
-        (pane + 1).saturating_mul(self.pane)
+        pane.saturating_add(1).saturating_mul(self.pane)
     }
 
     /// A call that puts something in.
@@ -120,16 +120,24 @@ impl Ring {
         }
     }
 
-    /// All upkeep there is.
-    pub(crate) fn advance_to(&mut self, now: u64) {
+    /// Upkeep, with a column cleared for each of the budget. Whether there is more to do.
+    pub(crate) fn maintain(&mut self, now: u64, budget: usize) -> bool {
         let now = self.plausible(now);
+        let mut left = budget;
         loop {
             let (pane, live) = (now / self.pane, self.live_at(now));
             let overdue = pane > self.live[0].first;
             if overdue && live < self.columns && self.clean {
                 self.turn(pane, live);
-            } else if !self.retire_or_clear(live, true) {
-                return;
+                continue;
+            }
+            let dirty = live < self.columns && live.max(1) == self.live.len() && !self.clean;
+            if dirty && left == 0 {
+                return true;
+            }
+            left -= usize::from(dirty);
+            if !self.retire_or_clear(live, true) {
+                return false;
             }
         }
     }
@@ -163,12 +171,14 @@ impl Ring {
     }
 
     /// A tick too far ahead counts as in the newest pane.
-    pub(crate) fn plausible(&mut self, now: u64) -> u64 {
+    fn plausible(&mut self, now: u64) -> u64 {
+        let plausible = self.within_jump(now);
+        self.jumps += u64::from(plausible < now);
+        plausible
+    }
+
+    pub(crate) fn within_jump(&self, now: u64) -> u64 {
         let newest = self.end(self.live[0].last);
-        if self.due > 0 && now > newest.saturating_add(self.max_jump) {
-            self.jumps += 1;
-            return newest - 1;
-        }
-        now
+        if self.due > 0 && now > newest.saturating_add(self.max_jump) { newest - 1 } else { now }
     }
 }
