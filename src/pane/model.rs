@@ -130,7 +130,7 @@ impl Filter {
     }
 
     fn ask<A: Ask>(&self, key: u64, now: u64) -> bool {
-        let hash = KeyHash { hi: key << 63, lo: key << 58 | (!key & 63) << 50 };
+        let hash = KeyHash { hi: key << 63, lo: key | (!key & 63) << 8 | key << 32 };
         with_columns!(self, columns => A::ask(&self.ring, columns, &columns.spot(hash), now))
     }
 }
