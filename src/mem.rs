@@ -32,7 +32,9 @@ pub(crate) unsafe trait Zeroable: Sync + Send {
 pub(crate) const WORDS: usize = if cfg!(windlass_loom) { 4 } else { 8 };
 
 /// A cache line of words.
-#[repr(C, align(64))]
+// (In models words are larger, and there must be no padding.)
+#[cfg_attr(windlass_loom, repr(C))]
+#[cfg_attr(not(windlass_loom), repr(C, align(64)))]
 pub(crate) struct Line([AtomicU64; WORDS]);
 
 impl Deref for Line {
@@ -61,7 +63,6 @@ impl Slab<Line> {
     }
 }
 
-#[cfg(not(windlass_loom))]
 const _: () = assert!(size_of::<Line>() == WORDS * size_of::<AtomicU64>());
 
 /// A fixed array of zeroed `T`. Pages are taken from the system when they are first touched.

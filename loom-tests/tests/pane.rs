@@ -70,7 +70,6 @@ fn two_clear_rows() {
 }
 
 #[test]
-#[ignore = "open: key 3 of tick 4 is lost at 6"]
 fn two_clear_two_rows() {
     two_clear(1000, Rows, 2);
 }
@@ -264,7 +263,6 @@ fn twin_retired_by_an_old_label() {
 
 /// A writer stalls while a ring of two columns goes round. Its bits may come into a newer pane.
 #[test]
-#[ignore = "open: key 4 of tick 4 is lost at 4"]
 fn a_stalled_writer() {
     bounded_by_two(200, || {
         let f = Arc::new(Filter::new(Rows, 2, 2, 2, Scheduled));

@@ -29,7 +29,9 @@ pub(super) fn remix(bits: u64) -> u64 {
 impl<const W: usize> Mask<W> {
     /// `probes` bits, some of which may coincide; by six to nine of the bits of `source` for each, from the lowest.
     #[inline(always)]
-    pub(super) fn new(mut source: u64, probes: u32) -> Mask<W> {
+    pub(super) fn new(source: u64, probes: u32) -> Mask<W> {
+        // 0 is the hash of a likely id (a u64 that equals the seed), and would set one bit.
+        let mut source = source ^ 0xd1b5_4a32_d192_ed03;
         let mut mask = Mask([0; W]);
         let most = (u64::BITS - 1) / Self::EACH;
         if probes <= most {

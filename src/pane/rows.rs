@@ -198,10 +198,11 @@ mod tests {
         let n = 200_000_u64;
         for id in 0..n {
             let Spot(rows) = rows.spot(id.key_hash(Seed(3)));
-            for (row, bins) in rows.iter().zip(bins.chunks_mut(3)) {
-                bins[0][(row.0 as u128 * BINS as u128 / u128::from(ROWS)) as usize] += 1;
-                bins[1][row.0 % BINS] += 1;
-                bins[2][row.0 / BINS % BINS] += 1;
+            for ((first_word, _), bins) in rows.iter().zip(bins.chunks_mut(3)) {
+                let row = first_word / WORDS;
+                bins[0][(row as u128 * BINS as u128 / u128::from(ROWS)) as usize] += 1;
+                bins[1][row % BINS] += 1;
+                bins[2][row / BINS % BINS] += 1;
             }
             assert_ne!(rows[0].0, rows[1].0);
         }
