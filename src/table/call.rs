@@ -77,10 +77,9 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         self.ground.horizon()
     }
 
-    /// Looks for the key's cell. After the states were loaded.
+    /// Looks for the key's cell. After the states were loaded. `found`: what was found further in.
     #[inline(always)]
-    pub(super) fn find<'c>(&self, cells: &'c [AtomicPair]) -> Found<'c> {
-        let mut found = Found::Nowhere;
+    pub(super) fn find<'c>(&self, cells: &'c [AtomicPair], mut found: Found<'c>) -> Found<'c> {
         for cell in cells {
             if self.id.may_be(self.wide.low(cell)) {
                 let entry = self.wide.load(cell);
@@ -88,6 +87,11 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
                     return Found::Moved;
                 }
                 match self.id.is(entry, |state| state <= self.horizon()) {
+                    // The doubtful one may be the key's later cell, and this what it left behind.
+                    Is::Yes
+                        if matches!(found, Found::Doubtful(..))
+                            && entry.state() <= self.horizon()
+                            && !twin!(TakeTheRemnant) => {}
                     Is::Yes => return Found::At(cell, entry),
                     Is::No => {}
                     Is::Doubtful if twin!(LeaveTheDead) => {}

@@ -197,7 +197,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         let any = seen.iter().fold(0, |any, high| any | high);
         if any <= High::MAX_STATE {
-            let step = match call.find(cells) {
+            let step = match call.find(cells, Found::Nowhere) {
                 Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, decide),
                 Found::Moved => Step::Again,
                 Found::Doubtful(cell, entry) => call.bury(cell, entry),

@@ -20,11 +20,16 @@ pub(crate) trait Id: Copy {
     /// Whether a cell with this low word can be its.
     fn may_be(self, low: u64) -> bool;
 
-    /// Whether such a cell is. `gone`: whether a state is, by the horizon of now.
+    /// Whether such a cell is, live or gone. `gone`: whether a state is, by the horizon of now.
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is;
 
     /// The low word for the state `next`, in its own cell or (`None`) in another.
     fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut>;
+
+    /// What remains of a cell's low word when its state is raised without its key: a reference belongs to the slice of the state.
+    fn raised(low: u64) -> u64 {
+        if twin!(RaiseNamed) { low } else { tag(low) }
+    }
 
     /// For models: by what the truth knows it.
     #[cfg(windlass_loom)]
@@ -35,7 +40,7 @@ pub(crate) trait Id: Copy {
 pub(crate) enum Is {
     Yes,
     No,
-    /// Nobody can tell any more: its bytes may have gone. But somebody may who saw it earlier, so it must be buried before the
+    /// Nobody can tell any more: its bytes have gone. But somebody may who saw it earlier, so it must be buried before the
     /// key gets another cell.
     Doubtful,
 }
@@ -64,6 +69,11 @@ impl Id for Hashed {
     #[inline(always)]
     fn low(self, _: u64, _: Option<Entry>) -> Result<u64, NotPut> {
         Ok(self.0)
+    }
+
+    #[inline(always)]
+    fn raised(low: u64) -> u64 {
+        low
     }
 
     #[cfg(windlass_loom)]
@@ -192,12 +202,9 @@ impl Id for Exact<'_> {
     }
 
     #[inline(always)]
-    fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
+    fn is(self, entry: Entry, _: impl Fn(u64) -> bool) -> Is {
         let Some(at) = reference(entry.key()) else { return Is::No };
-        // The horizon after the cell: if it lives by that, its segment is there, or can be seen to have been let go.
-        if gone(entry.state()) {
-            return Is::Doubtful;
-        }
+        // Its segment after the cell: it is there, live or gone, or can be seen to have been let go.
         match self.keys.arena.holds(self.keys.slice(entry.state()), at, self.label, self.bytes, self.guard) {
             Some(true) => Is::Yes,
             Some(false) => Is::No,
