@@ -308,24 +308,24 @@ impl Dedup {
 
     /// Ids that are told apart by their bytes.
     #[inline(always)]
-    fn observe_exact(
+    fn observe_exact<'g>(
         &self,
-        table: &Pinned<'_, impl Wide>,
+        table: &Pinned<'g, impl Wide>,
         hash: KeyHash,
         key: impl Key,
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         now: Tick,
     ) -> Outcome {
         self.outcome(key.with_bytes(|kind, bytes| self.judge_exact(table, hash, (kind, bytes), ahead, now)))
     }
 
-    #[inline(never)]
-    fn judge_exact(
+    #[inline(always)]
+    fn judge_exact<'g>(
         &self,
-        table: &Pinned<'_, impl Wide>,
+        table: &Pinned<'g, impl Wide>,
         hash: KeyHash,
         key: (u32, &[u8]),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         now: Tick,
     ) -> u64 {
         if key.1.len() > MAX_LEN {

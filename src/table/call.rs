@@ -80,7 +80,12 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
     /// Looks for the key's cell. After the states were loaded. `found`: what was found further in.
     #[inline(always)]
     pub(super) fn find<'c>(&self, cells: &'c [AtomicPair], mut found: Found<'c>) -> Found<'c> {
-        for cell in cells {
+        // (Where there is much to do about one, the search for it by itself: it stays a short loop.)
+        let may_be = |cell: &AtomicPair| self.id.may_be(self.wide.low(cell));
+        let Some(first) = (if I::EAGER { cells.iter().position(may_be) } else { Some(0) }) else {
+            return found;
+        };
+        for cell in &cells[first..] {
             if self.id.may_be(self.wide.low(cell)) {
                 let entry = self.wide.load(cell);
                 if !self.id.may_be(entry.key()) {

@@ -14,6 +14,9 @@ pub(crate) trait Id: Copy {
     /// Whether memory would help where [`Id::low`] has failed.
     const NEEDS_ROOM: bool = true;
 
+    /// To look for the key needs so many registers that it is better to know the least cell before.
+    const EAGER: bool = true;
+
     /// What places it: the low bits choose the bucket, the high ones the group. Part of the low word of its cell.
     fn key(self) -> u64;
 
@@ -50,6 +53,8 @@ pub(crate) enum Is {
 pub(crate) struct Hashed(pub(crate) u64);
 
 impl Id for Hashed {
+    const EAGER: bool = false;
+
     #[inline(always)]
     fn key(self) -> u64 {
         self.0
@@ -154,25 +159,25 @@ impl Bytes {
 
 /// Told apart by its bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Exact<'a> {
+pub(crate) struct Exact<'a, 'g> {
     tag: u64,
     label: u32,
     bytes: &'a [u8],
-    keys: &'a Bytes,
-    guard: &'a Guard,
+    keys: &'g Bytes,
+    guard: &'g Guard,
     /// Where they are, once this call knows.
     put: &'a Cell<Option<(u64, Reference)>>,
     /// For one of many calls.
-    ahead: Option<&'a Ahead>,
+    ahead: Option<&'a Ahead<'g>>,
 }
 
-impl<'a> Exact<'a> {
+impl<'a, 'g> Exact<'a, 'g> {
     /// `hash`: the low half of its hash. `put`: for the call's use.
     pub(crate) fn new(
         hash: u64,
         (label, bytes): (u32, &'a [u8]),
-        keys: &'a Bytes,
-        guard: &'a Guard,
+        keys: &'g Bytes,
+        guard: &'g Guard,
         put: &'a Cell<Option<(u64, Reference)>>,
     ) -> Self {
         Exact { tag: tag(hash), label, bytes, keys, guard, put, ahead: None }
@@ -180,7 +185,7 @@ impl<'a> Exact<'a> {
 
     /// As one of many calls under one guard, by one thread.
     #[inline(always)]
-    pub(super) fn with(self, ahead: Option<&'a Ahead>) -> Self {
+    pub(super) fn with(self, ahead: Option<&'a Ahead<'g>>) -> Self {
         Exact { ahead, ..self }
     }
 
@@ -190,7 +195,7 @@ impl<'a> Exact<'a> {
     }
 }
 
-impl Id for Exact<'_> {
+impl Id for Exact<'_, '_> {
     #[inline(always)]
     fn key(self) -> u64 {
         self.tag
@@ -316,7 +321,12 @@ impl Record {
     }
 
     /// `None`: it has been buried, or its bytes are gone.
-    pub(super) fn of<'a>(&'a mut self, entry: Entry, keys: &'a Bytes, guard: &'a Guard) -> Option<Exact<'a>> {
+    pub(super) fn of<'a>(
+        &'a mut self,
+        entry: Entry,
+        keys: &'a Bytes,
+        guard: &'a Guard,
+    ) -> Option<Exact<'a, 'a>> {
         let (slice, at) = (keys.slice(entry.state()), reference(entry.key())?);
         let label = keys.arena.read(slice, at, &mut self.bytes, guard)?;
         self.put.set(Some((slice, at)));

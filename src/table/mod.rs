@@ -354,7 +354,7 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         &self,
         hash: KeyHash,
         key: (u32, &[u8]),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<(R, u64), Full> {
         let Some(keys) = &self.keys.bytes else { return self.update(hash, decide).map(|r| (r, hash.lo)) };
@@ -375,9 +375,9 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
     }
 
     /// After calls with `ahead`, under the same guard.
-    pub(crate) fn give_back(&self, ahead: &Ahead) {
+    pub(crate) fn give_back(&self, ahead: &Ahead<'g>) {
         if let Some(keys) = &self.keys.bytes {
-            keys.arena.give_back(ahead, self.guard);
+            keys.arena.give_back(ahead);
         }
     }
 

@@ -2,18 +2,15 @@
 
 use super::{
     Reference,
-    memory::Memory,
+    memory::{Chunk, Memory},
     place::{self, CHUNKS, PLACE_BITS, Place},
     record::Word,
 };
-use crate::{
-    mem::Slab,
-    sync::{
-        AtomicU64, CachePadded,
-        Ordering::Relaxed,
-        epoch::{Guard, Link},
-        retry, shard, twin,
-    },
+use crate::sync::{
+    AtomicU64, CachePadded,
+    Ordering::Relaxed,
+    epoch::{Guard, Link},
+    retry, shard, twin,
 };
 use std::array;
 
@@ -131,7 +128,7 @@ struct Shard {
     /// comes by way of the cell. Model: loom-tests/tests/arena.rs.
     cursor: CachePadded<AtomicU64>,
     /// Each is opened once and then stays.
-    chunks: [Link<Slab<Word>>; CHUNKS],
+    chunks: [Link<Chunk>; CHUNKS],
 }
 
 /// One range in a cursor.
