@@ -250,7 +250,9 @@ fn driven_out() {
         let was_there = refresh.join().unwrap();
         assert!(fresh || was_there);
         assert!(t.get(FIVE).is_some());
-        assert_eq!((t.evicted(), t.live()), (1, 1));
+        assert_eq!(t.live(), 1, "two cells");
+        // What was refreshed before is not lost.
+        assert!(t.evicted() <= 1 && (!fresh || t.evicted() == 1), "{} dropped", t.evicted());
     });
 }
 

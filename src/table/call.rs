@@ -190,7 +190,11 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
                 self.ground.evict_within,
             );
         }
-        if done { Published::Done } else { Published::Lost }
+        if done {
+            self.id.is_put(next, own.then_some(old));
+            return Published::Done;
+        }
+        Published::Lost
     }
 }
 

@@ -257,6 +257,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
         let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
+            call.id.is_not_put();
             let step = match width {
                 0 => self.visit::<1, _, _, R>(call, width, closing, around, decide),
                 1 => self.visit::<2, _, _, R>(call, width, closing, around, decide),

@@ -112,12 +112,14 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         if self.barred(i / CELLS) {
             return Step::Closing;
         }
-        match call.publish(self.cell(i), self.entry(call.wide, i), next, None, false, gone) {
+        let old = self.entry(call.wide, i);
+        match call.publish(self.cell(i), old, next, None, false, gone) {
             Published::Done => {}
             Published::Lost => return Step::Again,
             Published::NoBytes => return Step::NoBytes,
         }
-        if self.at(i).state() > gone {
+        // What was driven out before has been counted then.
+        if old.state() > gone && call.id.evicts(old) {
             call.ground.evicted.add(1);
         }
         Step::Done(answer)

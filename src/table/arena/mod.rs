@@ -257,6 +257,14 @@ impl Arena {
         }
     }
 
+    /// A record of the slice is nobody's any more, or (`back`) somebody's again. Whether the slice is there.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn orphan(&self, slice: u64, back: bool, guard: &Guard) -> bool {
+        let segment = self.segments(guard).find(|segment| segment.slice == slice);
+        segment.inspect(|segment| segment.orphan(back)).is_some()
+    }
+
     /// Lets go of the segments that the horizon has passed. How many.
     pub(crate) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
         let retire = |slot: &&Link<Segment>| {
@@ -270,10 +278,15 @@ impl Arena {
         count
     }
 
-    /// The oldest segment's last state, and how many records were put there.
+    /// The oldest segment's last state, and how many records there are somebody's.
     pub(crate) fn oldest(&self, guard: &Guard) -> Option<(u64, u64)> {
         let segment = self.segments(guard).min_by_key(|segment| segment.slice)?;
         Some((self.last_state(segment.slice), segment.entries()))
+    }
+
+    /// States of a slice.
+    pub(crate) fn length(&self) -> u64 {
+        1 << self.shift
     }
 
     /// Bytes of all chunks; not of those that were let go and wait for the epoch.
