@@ -12,7 +12,6 @@ use std::{
 
 /// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
 /// TLB as well.
-#[cfg(not(windlass_loom))]
 const HUGE: usize = 2 << 20;
 
 #[cfg(not(windlass_loom))]
@@ -89,8 +88,7 @@ impl<T: Zeroable> Slab<T> {
         // More than needed, with an alignment of 16: then the allocator hands out untouched pages (calloc), where for a
         // larger alignment it would clear, and so touch, every one.
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
-        // SAFETY: the layout's size is not 0.
-        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let allocation = zeroed(layout)?;
         let skip = allocation.align_offset(align);
         // SAFETY: skip < align, and bytes + align were allocated.
         let items = unsafe { allocation.add(skip) };
@@ -102,8 +100,7 @@ impl<T: Zeroable> Slab<T> {
     pub(crate) fn new(len: usize, budget: &Arc<Budget>) -> Option<Slab<T>> {
         let layout = Layout::array::<T>(len).ok().filter(|l| l.size() > 0)?;
         let share = budget.take(layout.size() as u64)?;
-        // SAFETY: the layout's size is not 0.
-        let allocation = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let allocation = zeroed(layout)?;
         let items = allocation.cast::<T>();
         for i in 0..len {
             // SAFETY: i < len, of what was allocated.
@@ -149,9 +146,84 @@ impl<T: Zeroable> Drop for Slab<T> {
             // SAFETY: written in `new`, dropped here only. (loom's atomics do need it.)
             unsafe { item.drop_in_place() };
         }
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { dealloc(self.allocation.as_ptr(), self.layout) };
+        // SAFETY: allocated in `new` with this layout, and nobody uses it any more.
+        unsafe { give_back(self.allocation, self.layout) };
     }
+}
+
+/// A part of an array, which goes when all of its parts have; or all of it.
+pub(crate) struct Part<T: Zeroable> {
+    items: NonNull<T>,
+    len: usize,
+    _whole: Whole<T>,
+}
+
+#[allow(dead_code)] // they keep it
+enum Whole<T: Zeroable> {
+    Own(Slab<T>),
+    Shared(Arc<Slab<T>>),
+}
+
+// SAFETY: shares a slab, which may be sent and shared.
+unsafe impl<T: Zeroable> Send for Part<T> {}
+// SAFETY: the same.
+unsafe impl<T: Zeroable> Sync for Part<T> {}
+
+impl<T: Zeroable> Part<T> {
+    /// `None` if the array ends before.
+    pub(crate) fn of(whole: &Arc<Slab<T>>, items: Range<usize>) -> Option<Part<T>> {
+        let part = whole.get(items)?;
+        let (items, len) = (NonNull::from(part).cast(), part.len());
+        Some(Part { items, len, _whole: Whole::Shared(whole.clone()) })
+    }
+
+    pub(crate) fn all(whole: Slab<T>) -> Part<T> {
+        Part { items: whole.items, len: whole.len, _whole: Whole::Own(whole) }
+    }
+}
+
+impl<T: Zeroable> Deref for Part<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: a part of the slab, which stays where it is and as long as this.
+        unsafe { std::slice::from_raw_parts(self.items.as_ptr(), self.len) }
+    }
+}
+
+/// From here on memory comes from the system itself: the allocator would use memory of its own again, and clear, and so touch, all of it.
+#[cfg(target_os = "linux")]
+const MAPPED: usize = if cfg!(any(windlass_loom, miri)) { usize::MAX } else { HUGE };
+
+/// `None` if there is not so much, or the size is 0.
+fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
+    if layout.size() == 0 {
+        return None;
+    }
+    #[cfg(target_os = "linux")]
+    if layout.size() >= MAPPED {
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: fresh pages, wherever the system wants them.
+        let pages = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), protection, flags, -1, 0) };
+        return NonNull::new(pages.cast()).filter(|_| pages != libc::MAP_FAILED);
+    }
+    // SAFETY: the size is not 0.
+    NonNull::new(unsafe { alloc_zeroed(layout) })
+}
+
+/// # Safety
+/// It came from [`zeroed`] with this layout, and nobody uses it any more.
+unsafe fn give_back(allocation: NonNull<u8>, layout: Layout) {
+    #[cfg(target_os = "linux")]
+    if layout.size() >= MAPPED {
+        // SAFETY: what was mapped, with this size.
+        unsafe { libc::munmap(allocation.as_ptr().cast(), layout.size()) };
+        return;
+    }
+    // SAFETY: allocated with this layout.
+    unsafe { dealloc(allocation.as_ptr(), layout) };
 }
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(windlass_loom)))]

@@ -273,6 +273,39 @@ fn a_flood_drives_out_the_oldest() {
     assert_eq!(dedup.live_at(Tick(last)), (200_000..300_000).filter(|&i| there(i)).count() as u64);
 }
 
+/// By the cell or with its slice, each id that is dropped counts once: none has passed the window here. By several threads, which
+/// bring the same ids.
+#[test]
+fn what_is_dropped_counts_once() {
+    const IDS: u64 = 200_000;
+    const STEP: u64 = 100;
+    for (threads, capacity) in [(1, 20_000), (1, 80_000), (2, 50_000)] {
+        let dedup = exact(4_000_000).capacity(capacity).max_memory(LIMIT).on_full(OnFull::EvictOldest);
+        let dedup = dedup.build().expect("valid");
+        let at = |i: u64| Tick(1 + 10 * i);
+        let bring = |fresh: &mut u64| {
+            for i in 0..IDS {
+                // (One that is late would find its slice gone.)
+                let now = at(i - i % STEP);
+                *fresh += u64::from(dedup.observe_at(format!("unique id {i:>6}"), now) == Ok(Verdict::Fresh));
+            }
+        };
+        let fresh: u64 = thread::scope(|scope| {
+            let bring = || {
+                let mut fresh = 0;
+                bring(&mut fresh);
+                fresh
+            };
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(bring)).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).sum()
+        });
+        let live = dedup.live_at(at(IDS));
+        let stats = dedup.stats();
+        assert!(live < fresh, "{stats:?}");
+        assert_eq!(stats.evicted, fresh - live, "{threads} threads, {fresh} fresh, {live} live; {stats:?}");
+    }
+}
+
 /// All at one tick: the young are not driven out, others are refused.
 #[test]
 fn a_flood_of_the_young() {

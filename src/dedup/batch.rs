@@ -23,28 +23,27 @@ trait Observe {
     #[inline(always)]
     fn prepare<W: Wide>(&self, _: &Pinned<'_, W>, _: KeyHash) {}
 
-    fn observe<W: Wide>(
+    /// `ahead`: for all events under one pin.
+    fn observe<'g, W: Wide>(
         &self,
         dedup: &Dedup,
-        table: &Pinned<'_, W>,
+        table: &Pinned<'g, W>,
+        ahead: &Ahead<'g>,
         i: usize,
         hash: KeyHash,
         now: Tick,
     ) -> Outcome;
-
-    /// .. before the pin ends.
-    #[inline(always)]
-    fn unpin<W: Wide>(&self, _: &Pinned<'_, W>) {}
 }
 
 struct ByHash;
 
 impl Observe for ByHash {
     #[inline(always)]
-    fn observe<W: Wide>(
+    fn observe<'g, W: Wide>(
         &self,
         dedup: &Dedup,
-        table: &Pinned<'_, W>,
+        table: &Pinned<'g, W>,
+        _: &Ahead<'g>,
         _: usize,
         hash: KeyHash,
         now: Tick,
@@ -54,7 +53,7 @@ impl Observe for ByHash {
 }
 
 /// Of the i-th key.
-struct ByBytes<F>(F, Ahead);
+struct ByBytes<F>(F);
 
 impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
     #[inline(always)]
@@ -62,19 +61,17 @@ impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
         table.prefetch_bytes(hash);
     }
 
-    fn observe<W: Wide>(
+    #[inline(always)]
+    fn observe<'g, W: Wide>(
         &self,
         dedup: &Dedup,
-        table: &Pinned<'_, W>,
+        table: &Pinned<'g, W>,
+        ahead: &Ahead<'g>,
         i: usize,
         hash: KeyHash,
         now: Tick,
     ) -> Outcome {
-        dedup.observe_exact(table, hash, self.0(i), Some(&self.1), now)
-    }
-
-    fn unpin<W: Wide>(&self, table: &Pinned<'_, W>) {
-        table.give_back(&self.1);
+        dedup.observe_exact(table, hash, self.0(i), Some(ahead), now)
     }
 }
 
@@ -124,7 +121,7 @@ impl Dedup {
             (key.key_hash(self.seed), tick)
         };
         if self.table.is_exact() {
-            self.run(n, hashed, &ByBytes(|i| event(i).0, Ahead::default()), outcomes);
+            self.run(n, hashed, &ByBytes(|i| event(i).0), outcomes);
         } else {
             self.run(n, hashed, &ByHash, outcomes);
         }
@@ -143,7 +140,7 @@ impl Dedup {
             let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
             for start in (0..n).step_by(PINNED) {
                 let guard = epoch::pin();
-                let table = self.table.pinned(wide, &guard);
+                let (table, room) = (self.table.pinned(wide, &guard), Ahead::default());
                 let fetch = |i: usize| {
                     let (hash, now) = event(i);
                     table.prefetch(hash);
@@ -160,9 +157,9 @@ impl Dedup {
                         ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
                     observe.prepare(&table, ahead[(i + SOON) % AHEAD].0);
-                    observe.observe(self, &table, i, hash, now)
+                    observe.observe(self, &table, &room, i, hash, now)
                 }));
-                observe.unpin(&table);
+                table.give_back(&room);
             }
         });
     }

@@ -138,7 +138,8 @@ pub struct DedupStats {
     pub shrunk: u64,
     /// Ids that were still live when their table was given up, and so were put into the next.
     pub forwarded: u64,
-    /// Ids dropped before their time, with [`OnFull::EvictOldest`].
+    /// Ids dropped before their time, with [`OnFull::EvictOldest`]: each once, also those that were forgotten. (With [`Identity::Bytes`] some
+    /// are dropped many at a time. Of these, what the horizon had passed is estimated.)
     pub evicted: u64,
     /// Events refused because there was no room.
     pub refused: u64,
@@ -285,7 +286,7 @@ impl Dedup {
         self.seed
     }
 
-    /// Changes an id, and gives the hash by which it can be found again.
+    /// Changes an id, and gives the hash by which it can be found again. (One that is too long is not there, and finds no room.)
     fn change<R>(
         &self,
         key: impl Key,
@@ -297,9 +298,6 @@ impl Dedup {
             let guard = epoch::pin();
             let table = self.table.pinned(wide, &guard);
             key.with_bytes(|kind, bytes| {
-                if self.table.is_exact() && bytes.len() > MAX_LEN {
-                    return Err(Refused::TooLong);
-                }
                 let (answer, lo) = table.update_exact(hash, (kind, bytes), None, decide).map_err(|_| Refused::Full)?;
                 Ok((answer, KeyHash { lo, ..hash }))
             })
@@ -308,24 +306,24 @@ impl Dedup {
 
     /// Ids that are told apart by their bytes.
     #[inline(always)]
-    fn observe_exact(
+    fn observe_exact<'g>(
         &self,
-        table: &Pinned<'_, impl Wide>,
+        table: &Pinned<'g, impl Wide>,
         hash: KeyHash,
         key: impl Key,
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         now: Tick,
     ) -> Outcome {
         self.outcome(key.with_bytes(|kind, bytes| self.judge_exact(table, hash, (kind, bytes), ahead, now)))
     }
 
-    #[inline(never)]
-    fn judge_exact(
+    #[inline(always)]
+    fn judge_exact<'g>(
         &self,
-        table: &Pinned<'_, impl Wide>,
+        table: &Pinned<'g, impl Wide>,
         hash: KeyHash,
         key: (u32, &[u8]),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         now: Tick,
     ) -> u64 {
         if key.1.len() > MAX_LEN {

@@ -51,6 +51,10 @@ pub enum Twin {
     LeaveTheDead,
     /// A ticket's key is known by where its bytes are and not by what they are.
     KnownByPlace,
+    /// A key takes a gone cell further out as its own, although one further in may have been its later one.
+    TakeTheRemnant,
+    /// A cell that is raised without its key keeps its reference, although that belongs to the slice of the old state.
+    RaiseNamed,
     /// A replaced table is destroyed at once.
     DropAtOnce,
     /// A reference is followed into whatever segment is in its slot.

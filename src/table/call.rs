@@ -77,17 +77,26 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         self.ground.horizon()
     }
 
-    /// Looks for the key's cell. After the states were loaded.
+    /// Looks for the key's cell. After the states were loaded. `found`: what was found further in.
     #[inline(always)]
-    pub(super) fn find<'c>(&self, cells: &'c [AtomicPair]) -> Found<'c> {
-        let mut found = Found::Nowhere;
-        for cell in cells {
+    pub(super) fn find<'c>(&self, cells: &'c [AtomicPair], mut found: Found<'c>) -> Found<'c> {
+        // (Where there is much to do about one, the search for it by itself: it stays a short loop.)
+        let may_be = |cell: &AtomicPair| self.id.may_be(self.wide.low(cell));
+        let Some(first) = (if I::EAGER { cells.iter().position(may_be) } else { Some(0) }) else {
+            return found;
+        };
+        for cell in &cells[first..] {
             if self.id.may_be(self.wide.low(cell)) {
                 let entry = self.wide.load(cell);
                 if !self.id.may_be(entry.key()) {
                     return Found::Moved;
                 }
                 match self.id.is(entry, |state| state <= self.horizon()) {
+                    // The doubtful one may be the key's later cell, and this what it left behind.
+                    Is::Yes
+                        if matches!(found, Found::Doubtful(..))
+                            && entry.state() <= self.horizon()
+                            && !twin!(TakeTheRemnant) => {}
                     Is::Yes => return Found::At(cell, entry),
                     Is::No => {}
                     Is::Doubtful if twin!(LeaveTheDead) => {}
@@ -181,7 +190,11 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
                 self.ground.evict_within,
             );
         }
-        if done { Published::Done } else { Published::Lost }
+        if done {
+            self.id.is_put(next, own.then_some(old));
+            return Published::Done;
+        }
+        Published::Lost
     }
 }
 

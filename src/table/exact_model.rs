@@ -101,6 +101,14 @@ impl<const BUCKETS: usize, const CELLS: usize> Exact<BUCKETS, CELLS> {
         assert_eq!(self.update(key, |state, gone| Some(state.unwrap_or(gone) + 1)).map(|r| r.1), Some(true));
     }
 
+    /// Makes the first group's rows narrow again: only while no other call is under way.
+    pub fn narrow(&self) {
+        let guard = epoch::pin();
+        let table = self.0.0.pinned(Portable, &guard).newest();
+        table.groups[0].close(Portable, table.hint(0), self.0.0.horizon());
+        table.groups[0].open(Portable, table.hint(0), self.0.0.horizon());
+    }
+
     /// Lets go of the slices that the horizon has passed.
     pub fn retire(&self) {
         self.0.0.retire(&epoch::pin());

@@ -180,10 +180,10 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
     /// Changes `key` as `decide(state, horizon)` says. `decide` may be called several times; the last answer
     /// counts. The state is `None` for a key that is absent or gone.
     #[inline(always)]
-    pub(crate) fn update<R>(
+    pub(crate) fn update<I: Id, R>(
         &self,
         wide: impl Wide,
-        id: impl Id,
+        id: I,
         around: impl Around,
         ground: &Ground,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
@@ -197,11 +197,12 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         let any = seen.iter().fold(0, |any, high| any | high);
         if any <= High::MAX_STATE {
-            let step = match call.find(cells) {
+            let least = I::EAGER.then(|| least(seen));
+            let step = match call.find(cells, Found::Nowhere) {
                 Found::At(cell, entry) if !call.forgets(entry) => call.revise(cell, entry, decide),
                 Found::Moved => Step::Again,
                 Found::Doubtful(cell, entry) => call.bury(cell, entry),
-                _ => Self::append(call, cells, seen, decide),
+                _ => Self::append(call, cells, seen, least, decide),
             };
             if let Step::Done(answer) = step {
                 return Ok(answer);
@@ -216,6 +217,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         call: Call<'_, impl Wide, impl Id>,
         cells: &[AtomicPair; CELLS],
         states: [u64; CELLS],
+        known: Option<(usize, u64)>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Step<R> {
         let gone = call.horizon();
@@ -228,7 +230,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         } else if twin!(MarkGoesFirst) && states.iter().any(|state| state % 2 == 1) {
             states.into_iter().enumerate().find(|&(_, state)| state % 2 == 1).unwrap_or_default()
         } else {
-            least(states)
+            known.unwrap_or_else(|| least(states))
         };
         if state > gone && !twin!(MarkGoesFirst) {
             return Step::NoRoom;
@@ -255,6 +257,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         // Every narrower row was flagged when it was last read. If no flag was closing, they stay as long as this call does.
         let (mut width, mut closing) = (usize::from(any.has(Flag::Pair) && !any.has(Flag::Closing)), false);
         loop {
+            call.id.is_not_put();
             let step = match width {
                 0 => self.visit::<1, _, _, R>(call, width, closing, around, decide),
                 1 => self.visit::<2, _, _, R>(call, width, closing, around, decide),

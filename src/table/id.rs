@@ -14,17 +14,38 @@ pub(crate) trait Id: Copy {
     /// Whether memory would help where [`Id::low`] has failed.
     const NEEDS_ROOM: bool = true;
 
+    /// To look for the key needs so many registers that it is better to know the least cell before.
+    const EAGER: bool = true;
+
     /// What places it: the low bits choose the bucket, the high ones the group. Part of the low word of its cell.
     fn key(self) -> u64;
 
     /// Whether a cell with this low word can be its.
     fn may_be(self, low: u64) -> bool;
 
-    /// Whether such a cell is. `gone`: whether a state is, by the horizon of now.
+    /// Whether such a cell is, live or gone. `gone`: whether a state is, by the horizon of now.
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is;
 
     /// The low word for the state `next`, in its own cell or (`None`) in another.
     fn low(self, next: u64, own: Option<Entry>) -> Result<u64, NotPut>;
+
+    /// The state that `low` was asked for has been published; the key's cell held `own`, if it had one.
+    #[inline(always)]
+    fn is_put(self, _next: u64, _own: Option<Entry>) {}
+
+    /// Nothing has been published as yet: another was faster, if `low` was asked.
+    fn is_not_put(self) {}
+
+    /// An entry was overwritten that was not gone. Whether it was there until now.
+    #[inline(always)]
+    fn evicts(self, _: Entry) -> bool {
+        true
+    }
+
+    /// What remains of a cell's low word when its state is raised without its key: a reference belongs to the slice of the state.
+    fn raised(low: u64) -> u64 {
+        if twin!(RaiseNamed) { low } else { tag(low) }
+    }
 
     /// For models: by what the truth knows it.
     #[cfg(windlass_loom)]
@@ -35,7 +56,7 @@ pub(crate) trait Id: Copy {
 pub(crate) enum Is {
     Yes,
     No,
-    /// Nobody can tell any more: its bytes may have gone. But somebody may who saw it earlier, so it must be buried before the
+    /// Nobody can tell any more: its bytes have gone. But somebody may who saw it earlier, so it must be buried before the
     /// key gets another cell.
     Doubtful,
 }
@@ -45,6 +66,8 @@ pub(crate) enum Is {
 pub(crate) struct Hashed(pub(crate) u64);
 
 impl Id for Hashed {
+    const EAGER: bool = false;
+
     #[inline(always)]
     fn key(self) -> u64 {
         self.0
@@ -64,6 +87,11 @@ impl Id for Hashed {
     #[inline(always)]
     fn low(self, _: u64, _: Option<Entry>) -> Result<u64, NotPut> {
         Ok(self.0)
+    }
+
+    #[inline(always)]
+    fn raised(low: u64) -> u64 {
+        low
     }
 
     #[cfg(windlass_loom)]
@@ -130,6 +158,23 @@ impl Bytes {
         self.lead
     }
 
+    /// The key of an entry has been given up, or has its bytes in another slice. Whether they were there.
+    #[cold]
+    #[inline(never)]
+    fn leave(&self, entry: Entry, guard: &Guard) -> bool {
+        reference(entry.key()).is_some() && self.arena.orphan(self.slice(entry.state()), false, guard)
+    }
+
+    /// A key that has a cell got another state: it leaves what it had in another slice.
+    #[inline(always)]
+    fn moves(&self, own: Option<Entry>, next: u64, guard: &Guard) {
+        if let Some(own) = own
+            && self.slice(own.state()) != self.slice(next)
+        {
+            self.leave(own, guard);
+        }
+    }
+
     /// Whether somebody who brings the entry's key would find it here: it was not buried, and not driven out.
     pub(super) fn has(&self, entry: Entry, guard: &Guard) -> bool {
         let slice = self.slice(entry.state());
@@ -142,45 +187,56 @@ impl Bytes {
     }
 }
 
+/// Where the bytes of a call's key are.
+#[derive(Clone, Copy)]
+pub(crate) struct Put {
+    slice: u64,
+    at: Reference,
+    /// Put there by this call.
+    new: bool,
+    /// .. for nothing as yet: another was faster.
+    orphan: bool,
+}
+
 /// Told apart by its bytes.
 #[derive(Clone, Copy)]
-pub(crate) struct Exact<'a> {
+pub(crate) struct Exact<'a, 'g> {
     tag: u64,
     label: u32,
     bytes: &'a [u8],
-    keys: &'a Bytes,
-    guard: &'a Guard,
+    keys: &'g Bytes,
+    guard: &'g Guard,
     /// Where they are, once this call knows.
-    put: &'a Cell<Option<(u64, Reference)>>,
+    put: &'a Cell<Option<Put>>,
     /// For one of many calls.
-    ahead: Option<&'a Ahead>,
+    ahead: Option<&'a Ahead<'g>>,
 }
 
-impl<'a> Exact<'a> {
+impl<'a, 'g> Exact<'a, 'g> {
     /// `hash`: the low half of its hash. `put`: for the call's use.
     pub(crate) fn new(
         hash: u64,
         (label, bytes): (u32, &'a [u8]),
-        keys: &'a Bytes,
-        guard: &'a Guard,
-        put: &'a Cell<Option<(u64, Reference)>>,
+        keys: &'g Bytes,
+        guard: &'g Guard,
+        put: &'a Cell<Option<Put>>,
     ) -> Self {
         Exact { tag: tag(hash), label, bytes, keys, guard, put, ahead: None }
     }
 
     /// As one of many calls under one guard, by one thread.
     #[inline(always)]
-    pub(super) fn with(self, ahead: Option<&'a Ahead>) -> Self {
+    pub(super) fn with(self, ahead: Option<&'a Ahead<'g>>) -> Self {
         Exact { ahead, ..self }
     }
 
     /// The low word of the cell that this call has published, if it has.
     pub(super) fn published(self) -> u64 {
-        self.put.get().map_or(self.tag, |(_, at)| low(self.tag, at))
+        self.put.get().map_or(self.tag, |put| low(self.tag, put.at))
     }
 }
 
-impl Id for Exact<'_> {
+impl Id for Exact<'_, '_> {
     #[inline(always)]
     fn key(self) -> u64 {
         self.tag
@@ -192,12 +248,9 @@ impl Id for Exact<'_> {
     }
 
     #[inline(always)]
-    fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is {
+    fn is(self, entry: Entry, _: impl Fn(u64) -> bool) -> Is {
         let Some(at) = reference(entry.key()) else { return Is::No };
-        // The horizon after the cell: if it lives by that, its segment is there, or can be seen to have been let go.
-        if gone(entry.state()) {
-            return Is::Doubtful;
-        }
+        // Its segment after the cell: it is there, live or gone, or can be seen to have been let go.
         match self.keys.arena.holds(self.keys.slice(entry.state()), at, self.label, self.bytes, self.guard) {
             Some(true) => Is::Yes,
             Some(false) => Is::No,
@@ -211,18 +264,44 @@ impl Id for Exact<'_> {
         if let Some(own) = own
             && self.keys.slice(own.state()) == slice
         {
-            self.put.set(reference(own.key()).map(|at| (slice, at)));
+            let put = |at| Put { slice, at, new: false, orphan: false };
+            self.put.set(reference(own.key()).map(put));
             return Ok(own.key());
         }
-        let at = match self.put.get() {
-            Some((there, at)) if there == slice => at,
-            _ => match self.ahead {
-                None => self.keys.arena.put(slice, self.label, self.bytes, self.guard)?,
-                Some(ahead) => self.keys.arena.put_ahead(ahead, slice, self.label, self.bytes, self.guard)?,
-            },
+        if let Some(put) = self.put.get()
+            && put.slice == slice
+        {
+            // For another attempt.
+            if put.orphan {
+                self.keys.arena.orphan(slice, true, self.guard);
+                self.put.set(Some(Put { orphan: false, ..put }));
+            }
+            return Ok(low(self.tag, put.at));
+        }
+        let at = match self.ahead {
+            None => self.keys.arena.put(slice, self.label, self.bytes, self.guard)?,
+            Some(ahead) => self.keys.arena.put_ahead(ahead, slice, self.label, self.bytes, self.guard)?,
         };
-        self.put.set(Some((slice, at)));
+        self.put.set(Some(Put { slice, at, new: true, orphan: false }));
         Ok(low(self.tag, at))
+    }
+
+    #[inline(always)]
+    fn is_put(self, next: u64, own: Option<Entry>) {
+        self.keys.moves(own, next, self.guard);
+    }
+
+    fn is_not_put(self) {
+        if let Some(put) = self.put.get().filter(|put| put.new && !put.orphan) {
+            self.keys.arena.orphan(put.slice, false, self.guard);
+            self.put.set(Some(Put { orphan: true, ..put }));
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn evicts(self, entry: Entry) -> bool {
+        self.keys.leave(entry, self.guard)
     }
 
     #[cfg(windlass_loom)]
@@ -289,6 +368,10 @@ impl Id for Known<'_> {
         Ok(low(tag(self.low), self.keys.arena.carry(self.slice, at, to, self.guard)?))
     }
 
+    fn is_put(self, next: u64, own: Option<Entry>) {
+        self.keys.moves(own, next, self.guard);
+    }
+
     #[cfg(windlass_loom)]
     fn name(self) -> Name {
         let mut bytes = Vec::new();
@@ -300,7 +383,7 @@ impl Id for Known<'_> {
 /// The record of an entry, to be looked for in other tables.
 pub(super) struct Record {
     bytes: Vec<u8>,
-    put: Cell<Option<(u64, Reference)>>,
+    put: Cell<Option<Put>>,
 }
 
 impl Record {
@@ -309,10 +392,15 @@ impl Record {
     }
 
     /// `None`: it has been buried, or its bytes are gone.
-    pub(super) fn of<'a>(&'a mut self, entry: Entry, keys: &'a Bytes, guard: &'a Guard) -> Option<Exact<'a>> {
+    pub(super) fn of<'a>(
+        &'a mut self,
+        entry: Entry,
+        keys: &'a Bytes,
+        guard: &'a Guard,
+    ) -> Option<Exact<'a, 'a>> {
         let (slice, at) = (keys.slice(entry.state()), reference(entry.key())?);
         let label = keys.arena.read(slice, at, &mut self.bytes, guard)?;
-        self.put.set(Some((slice, at)));
+        self.put.set(Some(Put { slice, at, new: false, orphan: false }));
         Some(Exact::new(entry.key(), (label, &self.bytes), keys, guard, &self.put))
     }
 }

@@ -23,6 +23,8 @@ mod size;
 mod speed;
 mod sweep;
 mod tables;
+#[cfg(all(test, not(windlass_loom)))]
+mod tests;
 #[cfg(windlass_loom)]
 pub(crate) mod truth;
 
@@ -30,7 +32,7 @@ use crate::{
     error::ConfigError,
     hash::KeyHash,
     sync::{
-        AnyWide, AtomicPtr, AtomicU8, AtomicU64,
+        AnyWide, AtomicPtr, AtomicU8, AtomicU64, Flagpole,
         Ordering::Relaxed,
         Wide,
         epoch::{self, Stacked},
@@ -45,7 +47,7 @@ pub(crate) use group::Decision;
 use group::{Around, Basis, Ground, Group, Stop};
 use id::{Bytes, Exact, Hashed, Id, Known};
 use size::Sizes;
-use std::cell::Cell;
+use std::{cell::Cell, sync::Mutex};
 use tables::Table;
 
 /// Bytes that a key may have.
@@ -61,6 +63,8 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     sizes: Sizes<BUCKETS, CELLS>,
     /// If keys are told apart by their bytes.
     bytes: Option<Bytes>,
+    /// Tells when the memory of what was driven out last has come back: until then no more is.
+    driven_out: Mutex<Option<Flagpole>>,
     /// As a rule no state is further than this above the horizon when it is published.
     span: u64,
     /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
@@ -113,6 +117,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             ground: Ground::new(evict_within),
             sizes,
             bytes,
+            driven_out: Mutex::default(),
             span,
         };
         if limit.is_none() {
@@ -190,8 +195,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
                 let guard = epoch::pin();
                 let pinned = self.pinned(wide, &guard);
                 pinned.newest.sweep(wide, self.horizon(), budget);
-                pinned.adjust(pinned.newest);
-                pinned.prepare(pinned.newest(), budget)
+                pinned.look_after(budget)
             };
             // Pinned for a while only: until then no memory comes back.
             let (mut left, mut more) = (budget, true);
@@ -231,16 +235,28 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         }
     }
 
-    /// With a policy of eviction, and no memory for bytes of keys: lets the oldest go, unless they are young. Who has them in hand
-    /// keeps them.
+    /// With a policy of eviction, and no memory for bytes of keys: lets the oldest go, unless they are young, or memory is on its way. Who
+    /// has them in hand keeps them.
     fn drive_out(&self, guard: &epoch::Guard) {
-        if let (Some(bytes), Some(within)) = (&self.bytes, self.ground.evict_within)
-            && let Some((last, keys)) = bytes.arena.oldest(guard)
+        // Who finds it locked need not: another is at it.
+        let (Some(bytes), Some(within)) = (&self.bytes, self.ground.evict_within) else { return };
+        let Ok(mut driven_out) = self.driven_out.try_lock() else { return };
+        if driven_out.as_ref().is_some_and(|freed| !freed.is_raised()) {
+            epoch::collect();
+            return;
+        }
+        let horizon = self.horizon();
+        if let Some((last, keys)) = bytes.arena.oldest(guard)
             // As for cells: no call that sees this horizon publishes a state there.
-            && last < self.horizon().saturating_add(within).saturating_add(bytes.lead())
+            && last < horizon.saturating_add(within).saturating_add(bytes.lead())
             && bytes.arena.retire(last, guard) > 0
         {
-            self.ground.evicted.add(keys);
+            *driven_out = Some(epoch::when_all_ended());
+            // Those that the horizon has passed went in time. (Which they are their cells would tell; here, as if they came evenly.)
+            let (length, ahead) =
+                (bytes.arena.length(), last.saturating_sub(horizon.saturating_add(bytes.lead())));
+            let early = u128::from(keys) * u128::from(ahead.min(length)) / u128::from(length);
+            self.ground.evicted.add(u64::try_from(early).unwrap_or(keys));
         }
     }
 
@@ -354,7 +370,7 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         &self,
         hash: KeyHash,
         key: (u32, &[u8]),
-        ahead: Option<&Ahead>,
+        ahead: Option<&Ahead<'g>>,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<(R, u64), Full> {
         let Some(keys) = &self.keys.bytes else { return self.update(hash, decide).map(|r| (r, hash.lo)) };
@@ -375,9 +391,9 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
     }
 
     /// After calls with `ahead`, under the same guard.
-    pub(crate) fn give_back(&self, ahead: &Ahead) {
+    pub(crate) fn give_back(&self, ahead: &Ahead<'g>) {
         if let Some(keys) = &self.keys.bytes {
-            keys.arena.give_back(ahead, self.guard);
+            keys.arena.give_back(ahead);
         }
     }
 

@@ -112,12 +112,14 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         if self.barred(i / CELLS) {
             return Step::Closing;
         }
-        match call.publish(self.cell(i), self.entry(call.wide, i), next, None, false, gone) {
+        let old = self.entry(call.wide, i);
+        match call.publish(self.cell(i), old, next, None, false, gone) {
             Published::Done => {}
             Published::Lost => return Step::Again,
             Published::NoBytes => return Step::NoBytes,
         }
-        if self.at(i).state() > gone {
+        // What was driven out before has been counted then.
+        if old.state() > gone && call.id.evicts(old) {
             call.ground.evicted.add(1);
         }
         Step::Done(answer)
@@ -135,7 +137,7 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         // An empty cell is taken: raised, it would be one of key 0, and hide the cell of that key further out.
         let empty = self.at(least).state() == 0 && !twin!(RaiseEmpty);
         if self.at(home).state() <= gone && !empty {
-            let raised = least == home || twin!(HomeFirst) || self.raise(call.wide, least, gone);
+            let raised = least == home || twin!(HomeFirst) || self.raise(call, least, gone);
             return if raised { Claim::Cell(home) } else { Claim::Again };
         }
         let state = self.at(least).state();
@@ -149,9 +151,9 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
 
     /// Raises the state of a cell that is gone to the horizon.
     #[inline(always)]
-    fn raise(&self, wide: impl Wide, i: usize, gone: u64) -> bool {
-        let old = self.entry(wide, i);
-        wide.cas(self.cell(i), old, Entry::new(old.key(), old.high().raised(gone)))
+    fn raise<I: Id>(&self, call: &Call<'_, impl Wide, I>, i: usize, gone: u64) -> bool {
+        let old = self.entry(call.wide, i);
+        call.wide.cas(self.cell(i), old, Entry::new(I::raised(old.key()), old.high().raised(gone)))
     }
 
     /// In the key's bucket, else in the other of its pair, else in the group: what is further out may be a remnant. And in
@@ -162,10 +164,9 @@ impl<'a, const BUCKETS: usize, const CELLS: usize> Row<'a, BUCKETS, CELLS> {
         let mut found = (self.home, Found::Nowhere);
         for i in 0..BUCKETS {
             let bucket = self.home ^ if twin!(OuterFirst) { BUCKETS - 1 - i } else { i };
-            match call.find(&self.cells[bucket]) {
-                Found::Nowhere => {}
-                doubtful @ Found::Doubtful(..) => found = (bucket, doubtful),
-                here => return (bucket, here),
+            found = (bucket, call.find(&self.cells[bucket], found.1));
+            if matches!(found.1, Found::At(..) | Found::Moved) {
+                break;
             }
         }
         found

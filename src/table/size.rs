@@ -90,11 +90,14 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
             return;
         }
         let mut live = self.live(newest, SAMPLE[0]);
-        let crowded = |live| 4 * live > 5 * newest.capacity();
-        if crowded(live) {
+        if is_crowded(newest, live) {
             live = self.live(newest, SAMPLE[1]);
         }
-        if crowded(live) {
+        self.adjust_to(newest, live);
+    }
+
+    fn adjust_to(&self, newest: &Table<BUCKETS, CELLS>, live: u64) {
+        if is_crowded(newest, live) {
             self.grow(newest, live);
         } else if 4 * live < newest.capacity()
             && newest.factor > 1
@@ -107,15 +110,22 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         }
     }
 
-    /// Upkeep: when the table will soon be crowded a larger one is made ready, its memory touched, some groups at a time, and
-    /// laid on top. Whether there is more to do.
-    pub(super) fn prepare(&self, newest: &Table<BUCKETS, CELLS>, groups: usize) -> bool {
-        let sizes = &self.keys.sizes;
-        if !sizes.vary {
+    /// Upkeep, by one look at how crowded the table is: another size where it is time to, else what [`Pinned::prepare`] does.
+    pub(super) fn look_after(&self, groups: usize) -> bool {
+        if !self.keys.sizes.vary {
             return false;
         }
-        let Ok(mut spare) = sizes.spare.try_lock() else { return false };
+        let newest = self.newest();
         let live = self.live(newest, SAMPLE[1]);
+        self.adjust_to(newest, live);
+        ptr::eq(self.newest(), newest) && self.prepare(newest, live, groups)
+    }
+
+    /// When the table will soon be crowded a larger one is made ready, its memory touched, some groups at a time, and
+    /// laid on top. Whether there is more to do.
+    fn prepare(&self, newest: &Table<BUCKETS, CELLS>, live: u64, groups: usize) -> bool {
+        let sizes = &self.keys.sizes;
+        let Ok(mut spare) = sizes.spare.try_lock() else { return false };
         // (A caller grows it when it holds a quarter more than it is meant for.)
         if spare.is_none() && 8 * live > 9 * newest.capacity() {
             let factor = self.larger(newest, newest.factor.saturating_mul(2));
@@ -199,6 +209,10 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         let sizes = &self.keys.sizes;
         sizes.vary && (sizes.has_spare.get() || self.larger(newest, usize::MAX).is_some())
     }
+}
+
+fn is_crowded<const BUCKETS: usize, const CELLS: usize>(table: &Table<BUCKETS, CELLS>, live: u64) -> bool {
+    4 * live > 5 * table.capacity()
 }
 
 impl<const BUCKETS: usize, const CELLS: usize> Spare<BUCKETS, CELLS> {

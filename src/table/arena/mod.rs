@@ -25,7 +25,8 @@
 //!
 //! Chunks are charged to the budget when they are allocated and given back when they are freed: when the epoch has moved on, which is
 //! some calls after [`Arena::retire`]. So a budget needs room for a slice or two more than are alive. From 2 MiB on (a shard that has taken 8 MiB)
-//! chunks ask for huge pages; smaller ones are what the allocator gives.
+//! chunks ask for huge pages. Where all chunks together take 16 MiB and there may be 32 more, those of up to 1 MiB are cut from
+//! regions of 2 MiB, which ask for huge pages and come back when all that was cut from them has. Else they are what the allocator gives.
 //!
 //! **Limits**: [`Arena::MAX_LEN`] bytes in a record; 2.5 GiB in a shard, 20 in a segment; the slices that are above the horizon at one time must
 //! not be more than the ring has slots, else the later one wins and the earlier is gone before its time.
@@ -50,7 +51,7 @@ use crate::sync::{
 use memory::Memory;
 use record::{Head, Word};
 use segment::Segment;
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, ptr, sync::Arc};
 
 /// Records in segments, one for each slice of states. Shared by all threads.
 pub(crate) struct Arena {
@@ -64,21 +65,17 @@ pub(crate) struct Arena {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Reference(pub(crate) u32);
 
-/// Words that are taken at a time for several records: 16 of 16 bytes.
-const AHEAD: usize = 48;
+/// Words that are taken at a time for several records: 32 of 16 bytes.
+const AHEAD: usize = 96;
 
 /// Room taken ahead by one thread: see [`Arena::put_ahead`].
 #[derive(Default)]
-pub(crate) struct Ahead(Cell<Room>);
-
-#[derive(Clone, Copy, Default)]
-struct Room {
-    slice: u64,
-    /// The next record's reference.
-    at: u32,
-    /// Words from there on.
-    left: u32,
-    puts: u64,
+pub(crate) struct Ahead<'g> {
+    /// Where it was taken, and the reference of its first word.
+    from: Cell<Option<(&'g Segment, u32)>>,
+    /// What is left of it.
+    left: Cell<&'g [Word]>,
+    puts: Cell<u64>,
 }
 
 /// Why a record was not put. Nothing has changed then.
@@ -92,6 +89,16 @@ pub enum NotPut {
     /// The slice is over: let go, or its slot taken by a later one. Or what was to be carried has gone.
     Gone,
 }
+
+/// Asks for what will be written soon, behind `room`. Where a record is written to memory that has to come from afar, the exchange that
+/// publishes it waits for that.
+#[inline(always)]
+fn soon(room: &[Word]) {
+    prefetch(room.as_ptr().wrapping_add(SOON));
+}
+
+/// Words: four lines.
+const SOON: usize = 32;
 
 impl Arena {
     pub(crate) const MAX_LEN: usize = Head::MAX_LEN;
@@ -110,7 +117,7 @@ impl Arena {
     }
 
     /// Puts a record into the slice's segment. `label` is compared along with the bytes.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(
         &self,
         slice: u64,
@@ -121,59 +128,77 @@ impl Arena {
         let head = Head::new(label, bytes.len()).ok_or(NotPut::TooLong)?;
         let (at, room) = self.take(slice, head.words(), guard)?;
         record::write(room, head, bytes);
+        soon(room);
         Ok(at)
     }
 
     /// The same for one of several records by one thread: most of them into room that was taken with the first. Under one guard, and
     /// with [`Arena::give_back`] in the end.
-    #[inline]
-    pub(crate) fn put_ahead(
-        &self,
-        ahead: &Ahead,
+    #[inline(always)]
+    pub(crate) fn put_ahead<'g>(
+        &'g self,
+        ahead: &Ahead<'g>,
         slice: u64,
         label: u32,
         bytes: &[u8],
-        guard: &Guard,
+        guard: &'g Guard,
     ) -> Result<Reference, NotPut> {
         let head = Head::new(label, bytes.len()).ok_or(NotPut::TooLong)?;
-        let words = head.words();
-        let mut room = ahead.0.get();
-        if room.slice != slice || (room.left as usize) < words {
-            self.give_back(ahead, guard);
-            if words > AHEAD {
-                return self.put(slice, label, bytes, guard);
-            }
-            // Where there is not so much room there may be enough for one.
-            let Ok((at, _)) = self.take(slice, AHEAD, guard) else {
-                return self.put(slice, label, bytes, guard);
-            };
-            #[allow(clippy::cast_possible_truncation)] // a small constant
-            let left = AHEAD as u32;
-            room = Room { slice, at: at.0, left, puts: 0 };
+        if let Some((from, first)) = ahead.from.get()
+            && from.slice == slice
+            && let Some((room, left)) = ahead.left.get().split_at_checked(head.words())
+            // Not let go meanwhile.
+            && self.slot(slice).get(guard).is_some_and(|segment| ptr::eq(segment, from))
+        {
+            #[allow(clippy::cast_possible_truncation)] // no more than AHEAD
+            let at = first + (AHEAD - room.len() - left.len()) as u32;
+            record::write(room, head, bytes);
+            soon(left);
+            ahead.left.set(left);
+            ahead.puts.set(ahead.puts.get() + 1);
+            return Ok(Reference(at));
         }
-        let at = Reference(room.at);
-        let Some(to) = self.words(slice, at, guard) else { return Err(NotPut::Gone) };
-        record::write(to, head, bytes);
-        #[allow(clippy::cast_possible_truncation)] // no more than AHEAD
-        let words = words as u32;
-        ahead.0.set(Room { at: room.at + words, left: room.left - words, puts: room.puts + 1, ..room });
+        self.put_anew(ahead, slice, head, bytes, guard)
+    }
+
+    /// .. where more room has to be taken: for several records, or for this one alone if it is too long, or there is not so much.
+    #[cold]
+    #[inline(never)]
+    fn put_anew<'g>(
+        &'g self,
+        ahead: &Ahead<'g>,
+        slice: u64,
+        head: Head,
+        bytes: &[u8],
+        guard: &'g Guard,
+    ) -> Result<Reference, NotPut> {
+        self.give_back(ahead);
+        let words = head.words();
+        if words <= AHEAD
+            && let Ok((segment, at, room)) = self.take_in(slice, AHEAD, guard)
+        {
+            record::write(room, head, bytes);
+            ahead.from.set(Some((segment, at.0)));
+            ahead.left.set(&room[words..]);
+            ahead.puts.set(1);
+            return Ok(at);
+        }
+        let (at, room) = self.take(slice, words, guard)?;
+        record::write(room, head, bytes);
         Ok(at)
     }
 
     /// Gives back what is left of the room that was taken ahead.
-    pub(crate) fn give_back(&self, ahead: &Ahead, guard: &Guard) {
-        let room = ahead.0.take();
-        if room.puts == 0 {
-            return;
-        }
-        if let Some(segment) = self.slot(room.slice).get(guard).filter(|segment| segment.slice == room.slice)
-        {
-            segment.give_back(Reference(room.at + room.left), room.left, room.puts);
+    #[allow(clippy::cast_possible_truncation)] // no more than AHEAD
+    pub(crate) fn give_back(&self, ahead: &Ahead<'_>) {
+        let left = ahead.left.take().len();
+        if let Some((segment, first)) = ahead.from.take() {
+            segment.give_back(Reference(first + AHEAD as u32), left as u32, ahead.puts.take());
         }
     }
 
     /// Whether these are the record's label and bytes. `None`: it has gone.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn holds(
         &self,
         slice: u64,
@@ -232,6 +257,14 @@ impl Arena {
         }
     }
 
+    /// A record of the slice is nobody's any more, or (`back`) somebody's again. Whether the slice is there.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn orphan(&self, slice: u64, back: bool, guard: &Guard) -> bool {
+        let segment = self.segments(guard).find(|segment| segment.slice == slice);
+        segment.inspect(|segment| segment.orphan(back)).is_some()
+    }
+
     /// Lets go of the segments that the horizon has passed. How many.
     pub(crate) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
         let retire = |slot: &&Link<Segment>| {
@@ -240,13 +273,20 @@ impl Arena {
             let number = (!twin!(ForgetSlice)).then(|| Segment::gone(segment.slice));
             self.last_state(segment.slice) <= horizon && slot.exchange(Some(segment), number, guard).is_ok()
         };
-        self.ring.iter().filter(retire).count()
+        let count = self.ring.iter().filter(retire).count();
+        self.memory.trim();
+        count
     }
 
-    /// The oldest segment's last state, and how many records were put there.
+    /// The oldest segment's last state, and how many records there are somebody's.
     pub(crate) fn oldest(&self, guard: &Guard) -> Option<(u64, u64)> {
         let segment = self.segments(guard).min_by_key(|segment| segment.slice)?;
         Some((self.last_state(segment.slice), segment.entries()))
+    }
+
+    /// States of a slice.
+    pub(crate) fn length(&self) -> u64 {
+        1 << self.shift
     }
 
     /// Bytes of all chunks; not of those that were let go and wait for the epoch.
@@ -285,12 +325,24 @@ impl Arena {
         words: usize,
         guard: &'g Guard,
     ) -> Result<(Reference, &'g [Word]), NotPut> {
+        self.take_in(slice, words, guard).map(|(_, at, room)| (at, room))
+    }
+
+    /// .. and in which segment.
+    #[inline(always)]
+    fn take_in<'g>(
+        &'g self,
+        slice: u64,
+        words: usize,
+        guard: &'g Guard,
+    ) -> Result<(&'g Segment, Reference, &'g [Word]), NotPut> {
         let segment = match self.slot(slice).get(guard) {
             Some(segment) if segment.slice == slice => segment,
             _ => self.open(slice, guard).ok_or(NotPut::Gone)?,
         };
         let none = || if segment.is_gone() { NotPut::Gone } else { NotPut::NoRoom };
-        segment.take(words, &self.memory, guard).ok_or_else(none)
+        let (at, room) = segment.take(words, &self.memory, guard).ok_or_else(none)?;
+        Ok((segment, at, room))
     }
 
     /// The slice's segment, in the place of an older one. `None`: a later one is there.

@@ -2,18 +2,15 @@
 
 use super::{
     Reference,
-    memory::Memory,
+    memory::{Chunk, Memory},
     place::{self, CHUNKS, PLACE_BITS, Place},
     record::Word,
 };
-use crate::{
-    mem::Slab,
-    sync::{
-        AtomicU64, CachePadded,
-        Ordering::Relaxed,
-        epoch::{Guard, Link},
-        retry, shard, twin,
-    },
+use crate::sync::{
+    AtomicU64, CachePadded,
+    Ordering::Relaxed,
+    epoch::{Guard, Link},
+    retry, shard, twin,
 };
 use std::array;
 
@@ -24,18 +21,24 @@ const _: () = assert!(SHARDS.ilog2() + PLACE_BITS <= u32::BITS);
 
 pub(super) struct Segment {
     pub(super) slice: u64,
+    /// Records that are nobody's any more, of those that were put here. Relaxed: a count.
+    orphans: AtomicU64,
     /// None: let go.
     shards: Option<Box<[Shard; SHARDS]>>,
 }
 
 impl Segment {
     pub(super) fn new(slice: u64) -> Segment {
-        Segment { slice, shards: Some(Box::new(array::from_fn(|_| Shard::new()))) }
+        Segment {
+            slice,
+            orphans: AtomicU64::new(0),
+            shards: Some(Box::new(array::from_fn(|_| Shard::new()))),
+        }
     }
 
     /// What remains of a slice that was let go: its number.
     pub(super) fn gone(slice: u64) -> Segment {
-        Segment { slice, shards: None }
+        Segment { slice, orphans: AtomicU64::new(0), shards: None }
     }
 
     pub(super) fn is_gone(&self) -> bool {
@@ -110,10 +113,16 @@ impl Segment {
         }
     }
 
-    /// How many ranges were taken.
+    /// How many records there are that are somebody's.
     pub(super) fn entries(&self) -> u64 {
         let shards = self.shards.iter().flat_map(|shards| shards.iter());
-        shards.map(|shard| shard.cursor.load(Relaxed) / ENTRY).sum()
+        let all: u64 = shards.map(|shard| shard.cursor.load(Relaxed) / ENTRY).sum();
+        all.saturating_sub(self.orphans.load(Relaxed))
+    }
+
+    /// One record less, or (`back`) one more.
+    pub(super) fn orphan(&self, back: bool) {
+        self.orphans.fetch_add(if back { u64::MAX } else { 1 }, Relaxed);
     }
 
     /// Bytes of all chunks.
@@ -131,7 +140,7 @@ struct Shard {
     /// comes by way of the cell. Model: loom-tests/tests/arena.rs.
     cursor: CachePadded<AtomicU64>,
     /// Each is opened once and then stays.
-    chunks: [Link<Slab<Word>>; CHUNKS],
+    chunks: [Link<Chunk>; CHUNKS],
 }
 
 /// One range in a cursor.

@@ -456,11 +456,11 @@ fn several_at_once() {
         alone.put(slice, i, &record(i), &guard).expect("room");
         put.push((slice, at));
         if i % 64 == 0 {
-            arena.give_back(&ahead, &guard);
+            arena.give_back(&ahead);
         }
     }
-    arena.give_back(&ahead, &guard);
-    arena.give_back(&ahead, &guard);
+    arena.give_back(&ahead);
+    arena.give_back(&ahead);
     let alive = |slice: u64| slice > 1000 / 90 - 4;
     for (i, &(slice, at)) in (0..).zip(&put) {
         let holds = arena.holds(slice, at, i, &record(i), &guard);
