@@ -15,7 +15,7 @@ pub(crate) fn of(state: &StateArgs, builder: DedupBuilder) -> DedupBuilder {
         .seed(Seed(state.seed))
 }
 
-fn capacity(state: &StateArgs) -> u64 {
+pub(crate) fn capacity(state: &StateArgs) -> u64 {
     state.capacity.map_or(CAPACITY, |count| count.0)
 }
 

@@ -88,6 +88,10 @@ pub(crate) struct DedupArgs {
 /// first event's to the last one's, it writes a line: when it ended in milliseconds, a tab, and how many different ids came in
 /// it and in the panes before it that make up the window. Panes without an event have their line too. An event whose pane is over counts in the
 /// pane of the event before it.
+///
+/// With --approx the numbers are estimates from a filter of fixed size, made for --capacity ids in a window: with a standard error of about
+/// the root of the number, and a part of that for much fewer ids than --capacity; the summary tells the largest. --fpr makes it more
+/// exact for more memory: every pane then is what dedup would take for --capacity ids.
 #[derive(Debug, Args)]
 pub(crate) struct DistinctArgs {
     /// The event's id; several fields make one id. Format `lines` takes none: the whole line is the id
@@ -115,7 +119,8 @@ pub(crate) struct ApproxArgs {
     /// Keep the ids in a filter of fixed size, made for --capacity ids in a window
     #[arg(long)]
     pub(crate) approx: bool,
-    /// With --approx: the share of new ids that may be taken for seen, with as many as --capacity [default: 0.01]
+    /// With --approx: the share of new ids that may be taken for seen, with as many as --capacity [default: 0.01, of
+    /// dedup]
     #[arg(long, value_name = "P")]
     pub(crate) fpr: Option<Rate>,
 }

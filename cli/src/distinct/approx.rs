@@ -1,9 +1,13 @@
 //! Approximately: a filter whose panes are those of the output, and an estimate from how full they are.
 
-use windlass::{KeyHash, RotatingBloom, Tick, Window};
+use windlass::{KeyHash, RotatingBloom, Seed, Tick, Window};
 
 use super::Grid;
-use crate::{args::DistinctArgs, failure::Failure, filter, room::out_of_range};
+use crate::{
+    args::DistinctArgs,
+    failure::Failure,
+    room::{self, out_of_range},
+};
 
 pub(super) struct Approx {
     pub(super) filter: RotatingBloom,
@@ -17,14 +21,30 @@ pub(super) struct Approx {
     pub(super) error: f64,
 }
 
+/// Ids for a bit of each pane, when as many have come as were expected. The estimate looks at the bits that are set in any pane of the
+/// window, so every pane needs as many as all of them together do; with one bit for an id that is best done by few
+/// (K.-Y. Whang and others, 1990: a standard error of 1.05 times the root of the number).
+const IDS_PER_BIT: u64 = 2;
+
+/// Bits of a pane at least: so a few hundred ids are counted to one or two.
+const LEAST_BITS: u64 = 4096;
+
 impl Approx {
     pub(super) fn new(args: &DistinctArgs, grid: Grid) -> Result<Approx, Failure> {
-        let builder = RotatingBloom::builder(Window::time(args.window.duration));
-        let builder = filter::of(&args.approx, &args.state, builder).pane(Window::time(args.pane.duration));
+        let ids = room::capacity(&args.state);
+        let builder = RotatingBloom::builder(Window::time(args.window.duration))
+            .pane(Window::time(args.pane.duration))
+            .seed(Seed(args.state.seed));
+        let builder = match &args.approx.fpr {
+            // All ids may come in one pane.
+            Some(fpr) => builder.expected_ids(ids.saturating_mul(grid.panes)).error(fpr.share),
+            None => builder.expected_ids(ids).bits(bits(ids, grid)).probes(1),
+        };
         let filter = builder.build().map_err(|error| match error.field {
             "window" => out_of_range(format_args!("--window {}", args.window), &error.limit),
             "pane" => out_of_range(format_args!("--pane {}, with --approx,", args.pane), &error.limit),
-            _ => filter::refused(&args.state, &error),
+            "expected_ids" => out_of_range(format_args!("--capacity {ids}"), &error.limit),
+            field => out_of_range(format_args!("{field} {}", error.value), &error.limit),
         })?;
         let places = usize::try_from(grid.panes).unwrap_or(usize::MAX);
         Ok(Approx { filter, grid, filled: vec![false; places], fills: 0, estimate: None, error: 0.0 })
@@ -76,6 +96,12 @@ impl Approx {
     fn place(&self, pane: u64) -> usize {
         (pane % self.grid.panes) as usize
     }
+}
+
+/// Bits of all panes of the ring, which are one more than the window's and lie eight to a cache line.
+fn bits(ids: u64, grid: Grid) -> u64 {
+    let pane = (ids / IDS_PER_BIT).max(LEAST_BITS);
+    pane.saturating_mul((grid.panes + 1).next_multiple_of(8))
 }
 
 /// Whether an id was there before is of no interest.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{Counter, Grid, panes::Panes};
-use crate::{args::DistinctArgs, filter::Figures, input::Skipped, output};
+use crate::{args::DistinctArgs, input::Skipped, output};
 
 /// As `--report json` has it.
 #[derive(Serialize)]
@@ -27,8 +27,6 @@ pub(super) struct Report {
     /// With `--approx`: the largest standard error of a number, in ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     standard_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    filter: Option<Figures>,
 }
 
 impl Report {
@@ -39,12 +37,9 @@ impl Report {
         skipped: &Skipped,
         took: Duration,
     ) -> Report {
-        let (memory_bytes, standard_error, filter) = match counter {
-            Counter::Exact(exact) => (exact.dedup.memory_bytes(), None, None),
-            Counter::Approx(approx) => {
-                let filter = &approx.filter;
-                (filter.memory_bytes(), Some(approx.error), Some(Figures::of(filter)))
-            }
+        let (memory_bytes, standard_error) = match counter {
+            Counter::Exact(exact) => (exact.dedup.memory_bytes(), None),
+            Counter::Approx(approx) => (approx.filter.memory_bytes(), Some(approx.error)),
         };
         Report {
             command: "distinct",
@@ -59,7 +54,6 @@ impl Report {
             pane_ns: grid.pane,
             seed: counter.seed().0,
             standard_error,
-            filter,
         }
     }
 
@@ -81,10 +75,7 @@ impl Report {
             );
         }
         if let Some(error) = self.standard_error {
-            text += &format!("standard error: {error:.1} ids at most\n");
-        }
-        if let Some(filter) = &self.filter {
-            text += &filter.text();
+            text += &format!("approximate, with a standard error of {error:.1} ids at most\n");
         }
         text += &output::skipped(skipped.records, skipped.first.as_deref());
         text
