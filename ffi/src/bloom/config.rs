@@ -38,10 +38,10 @@ pub const WINDLASS_LAYOUT_SEEDED_ARRAYS: u32 = 9;
 
 /// rotation: calls that put something in move the panes on, and each clears a small share.
 pub const WINDLASS_ROTATION_BY_CALLS: u32 = 0;
-/// rotation: calls move the panes on; windlass_bloom_maintain clears.
+/// rotation: calls move the panes on; windlass_bloom_maintain_at clears.
 pub const WINDLASS_ROTATION_HYBRID: u32 = 1;
-/// rotation: windlass_bloom_maintain and windlass_bloom_advance_to alone. Calls only see to it that
-/// nothing is forgotten early.
+/// rotation: windlass_bloom_maintain_at and windlass_bloom_advance_to alone. Calls only see to it
+/// that nothing is forgotten early.
 pub const WINDLASS_ROTATION_SCHEDULED: u32 = 2;
 
 const LAYOUTS: [Layout; 9] = [
