@@ -150,6 +150,64 @@
 // Bytes that an id may have with WINDLASS_IDENTITY_BYTES. (Else any number.)
 #define WINDLASS_MAX_ID_LEN 65535
 
+// layout: chosen by the error.
+#define WINDLASS_LAYOUT_AUTO 0
+
+// layout: panes side by side, 64 bits of each in a row; an id has one row. Up to 64 panes. The
+// fastest. Of threads that bring one new id at once exactly one is told that it is fresh in each
+// pane; in the other layouts it may be more.
+#define WINDLASS_LAYOUT_ROWS_1 1
+
+// layout: the same with two rows for an id: less memory.
+#define WINDLASS_LAYOUT_ROWS_2 2
+
+// layout: the same with three rows for an id.
+#define WINDLASS_LAYOUT_ROWS_3 3
+
+// layout: the same with four rows for an id.
+#define WINDLASS_LAYOUT_ROWS_4 4
+
+// layout: panes side by side, a block of 128 bits of each in a row. Up to 64 panes.
+#define WINDLASS_LAYOUT_BLOCKS_128 5
+
+// layout: the same with blocks of 256 bits.
+#define WINDLASS_LAYOUT_BLOCKS_256 6
+
+// layout: the same with blocks of 512 bits.
+#define WINDLASS_LAYOUT_BLOCKS_512 7
+
+// layout: an array of cache lines for each pane, up to 1024 panes.
+#define WINDLASS_LAYOUT_ARRAYS 8
+
+// layout: the same with a seed for each pane, so that an error does not last from pane to pane.
+// Without windlass_bloom_distinct_at and windlass_bloom_union.
+#define WINDLASS_LAYOUT_SEEDED_ARRAYS 9
+
+// rotation: calls that put something in move the panes on, and each clears a small share.
+#define WINDLASS_ROTATION_BY_CALLS 0
+
+// rotation: calls move the panes on; windlass_bloom_maintain clears.
+#define WINDLASS_ROTATION_HYBRID 1
+
+// rotation: windlass_bloom_maintain and windlass_bloom_advance_to alone. Calls only see to it that
+// nothing is forgotten early.
+#define WINDLASS_ROTATION_SCHEDULED 2
+
+// advice: none.
+#define WINDLASS_ADVICE_NONE 0
+
+// advice: too full: more bits, or a shorter window.
+#define WINDLASS_ADVICE_TOO_FULL 1
+
+// advice: mostly empty: fewer bits would do.
+#define WINDLASS_ADVICE_MOSTLY_EMPTY 2
+
+// Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
+// ever missed, and of those that were not there a stated share is taken for seen. An id is
+// forgotten between window (and lateness) and the length of its panes after it was put in: with 8
+// panes 15 % after the window at most. Made by windlass_bloom_new, freed by windlass_bloom_free.
+typedef struct windlass_bloom windlass_bloom;
+
 // Admits each id once per window, exactly, for any number of threads: of all calls that bring one
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
 // windlass_dedup_free.
@@ -279,6 +337,128 @@ typedef struct windlass_dedup_stats {
     // Ids that were still live when their table was given up, and so were put into the next.
     uint64_t forwarded;
 } windlass_dedup_stats;
+
+// Settings. Fill it with windlass_bloom_config_init, then set window, and what else should differ
+// from the defaults.
+typedef struct windlass_bloom_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // How long an id counts as seen at least, in ticks: 1 to 2^57. Has no default.
+    uint64_t window;
+    // How late events may come, or callers' clocks differ, in ticks: ids are kept that much longer.
+    // Default: 0. Window and lateness together are 2^57 at most.
+    uint64_t lateness;
+    // A time further ahead of the newest pane than this many ticks counts as in it: a single wild
+    // one would age everything. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump;
+    // How many different ids are to be expected in a window (and the lateness before it). With more
+    // of them the error rises, and nothing else. Default: 0, which stands for 1000000, or for the
+    // window where it counts events.
+    uint64_t expected_ids;
+    // The share of new ids that may be taken for seen, with that many ids: above 0 and below 1.
+    // Default: 0.01.
+    double error;
+    // The length of a pane in ticks, where panes have to agree with something else: they begin at
+    // multiples of it. Default: 0, by the number of panes.
+    uint64_t pane;
+    // Bits of all panes together, instead of as many as the error takes. Default: 0, by the error.
+    uint64_t bits;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make ids that are taken
+    // for seen.
+    uint64_t seed;
+    // How many panes: 2 to 64, with arrays up to 1024. The more, the sooner after the window an id
+    // is forgotten. Default: 0, which stands for 8, or for what the length of a pane makes of it.
+    uint32_t panes;
+    // How the bits lie: WINDLASS_LAYOUT_AUTO (the default) or another WINDLASS_LAYOUT_.
+    uint32_t layout;
+    // Bits that an id sets: 1 to 32. Default: 0, as many as make the error least.
+    uint32_t probes;
+    // Who moves the panes on: WINDLASS_ROTATION_BY_CALLS (the default) or another
+    // WINDLASS_ROTATION_.
+    uint32_t rotation;
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages
+    // and to the default of expected_ids.
+    uint32_t unit;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_bloom_config;
+
+// What a windlass_bloom is built as.
+typedef struct windlass_bloom_plan {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // How the bits lie: one of WINDLASS_LAYOUT_, and not WINDLASS_LAYOUT_AUTO.
+    uint32_t layout;
+    // Panes.
+    uint32_t panes;
+    // Bits that an id sets.
+    uint32_t probes;
+    // The length of a pane in ticks.
+    uint64_t pane;
+    // How long an id is found at least, in ticks: the window and the lateness.
+    uint64_t guaranteed;
+    // Bits of all panes together.
+    uint64_t bits;
+    // Bytes of all panes together.
+    uint64_t bytes;
+    // Ids expected in a window.
+    uint64_t expected_ids;
+    // The share of new ids that it takes for seen when all panes are as full as expected: an upper
+    // bound of what is to be expected.
+    double expected_error;
+} windlass_bloom_plan;
+
+// Plain figures about a windlass_bloom. Those that count do so from its making on.
+typedef struct windlass_bloom_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // How many panes are live.
+    uint32_t live_panes;
+    // The error to be expected from the present fill.
+    double expected_error;
+    // The share of 65536 ids, made up for it, that were taken for seen.
+    double sampled_error;
+    // How often a pane took over from the one before.
+    uint64_t rotations;
+    // Bytes cleared for that.
+    uint64_t cleared_bytes;
+    // How often a pane had to go on, since the next was not clean: then ids are kept longer.
+    uint64_t late;
+    // Times that were too far ahead, and counted as the newest pane.
+    uint64_t jumps;
+    // Bytes of all panes.
+    uint64_t memory_bytes;
+    // The largest fill of a pane that is over, as a share of what it is meant for. Below 0 before one
+    // is over.
+    double load;
+    // What to do about the size: one of WINDLASS_ADVICE_.
+    uint32_t advice;
+    // 0.
+    uint32_t reserved0;
+} windlass_bloom_stats;
+
+// A live pane.
+typedef struct windlass_bloom_pane {
+    // Its first tick.
+    uint64_t start;
+    // The tick after its last.
+    uint64_t end;
+    // The share of its bits that is set.
+    double fill;
+} windlass_bloom_pane;
+
+// The time of a pane.
+typedef struct windlass_pane_span {
+    // Its first tick.
+    uint64_t start;
+    // The tick after its last.
+    uint64_t end;
+} windlass_pane_span;
 
 #ifdef __cplusplus
 extern "C" {
@@ -657,6 +837,456 @@ WINDLASS_API
 int32_t windlass_dedup_maintain(struct windlass_dedup *dedup,
                                 uint64_t now,
                                 size_t budget);
+
+// Makes a windlass_bloom as config says, and stores it in out; free it with windlass_bloom_free.
+// All of its memory is asked for here.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bloom_new(const struct windlass_bloom_config *config,
+                                   struct windlass_bloom **out,
+                                   struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_bloom_free(struct windlass_bloom *bloom);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_bloom_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_config_init(struct windlass_bloom_config *config,
+                                           uint32_t struct_size);
+
+// Fills out with what a windlass_bloom of these settings would be built as. struct_size is
+// sizeof(windlass_bloom_plan).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE (of either), WINDLASS_E_ARG (a
+// setting; error names it).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_config_plan(const struct windlass_bloom_config *config,
+                                           struct windlass_bloom_plan *out,
+                                           uint32_t struct_size,
+                                           struct windlass_error *error);
+
+// Fills out with what bloom was built as. struct_size is sizeof(windlass_bloom_plan).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_get_plan(const struct windlass_bloom *bloom,
+                                        struct windlass_bloom_plan *out,
+                                        uint32_t struct_size);
+
+// Puts an id of len bytes (0 or more) in at the time now; any arrival starts its window anew.
+// Was it seen within the window before?
+//
+// Returns 1 (it was seen), 0 (it was not), or an error: WINDLASS_E_NULL
+// (bloom; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_insert(struct windlass_bloom *bloom,
+                              const uint8_t *id,
+                              size_t len,
+                              uint64_t now);
+
+// The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
+// bloom or of a namespace.
+//
+// Returns as windlass_bloom_insert.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_insert_hash(struct windlass_bloom *bloom,
+                                   struct windlass_hash hash,
+                                   uint64_t now);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_bloom_insert.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_insert_u64(struct windlass_bloom *bloom,
+                                  uint64_t id,
+                                  uint64_t now);
+
+// Observes an id of len bytes (0 or more) at the time now: puts it in if it was not seen within the
+// window before, so the first arrival counts, as in windlass_dedup. Some fresh ids are taken for
+// duplicates, no duplicate for a fresh id. (Of threads that bring one new id at once more than one
+// may be told that it is fresh, unless the layout is WINDLASS_LAYOUT_ROWS_1.)
+//
+// Returns WINDLASS_FRESH or WINDLASS_DUPLICATE, or an error: WINDLASS_E_NULL
+// (bloom; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_observe(struct windlass_bloom *bloom,
+                               const uint8_t *id,
+                               size_t len,
+                               uint64_t now);
+
+// The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
+// bloom or of a namespace.
+//
+// Returns as windlass_bloom_observe.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_observe_hash(struct windlass_bloom *bloom,
+                                    struct windlass_hash hash,
+                                    uint64_t now);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_bloom_observe.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_observe_u64(struct windlass_bloom *bloom,
+                                   uint64_t id,
+                                   uint64_t now);
+
+// Was an id of len bytes (0 or more) seen within the window before now? Changes nothing.
+//
+// Returns 1 (it was seen), 0 (it was not), or an error: WINDLASS_E_NULL
+// (bloom; id, and len is not 0), WINDLASS_E_RANGE (len). After an error nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_contains(const struct windlass_bloom *bloom,
+                                const uint8_t *id,
+                                size_t len,
+                                uint64_t now);
+
+// The same for an id whose hash is known, by windlass_hash_bytes for example, with the seed of
+// bloom or of a namespace.
+//
+// Returns as windlass_bloom_contains.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_contains_hash(const struct windlass_bloom *bloom,
+                                     struct windlass_hash hash,
+                                     uint64_t now);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_bloom_contains.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_contains_u64(const struct windlass_bloom *bloom,
+                                    uint64_t id,
+                                    uint64_t now);
+
+// Puts n ids in, in order, by their hashes. A repeat within the batch was seen. A batch has the
+// memory for several ids on its way at once, and so is faster than single calls; 64 to 512 ids are
+// enough.
+//
+// The time of id i is ticks[i], or now for all of them if ticks is NULL.
+// answers[i] becomes what windlass_bloom_insert would have returned for id i: 0 or 1. answers may be
+// NULL. It may not overlap with the rest.
+//
+// Returns how many were not seen before (the answers that are 0), or an error; then nothing was changed and
+// no answer was written: WINDLASS_E_NULL (bloom; hashes, and n is not 0), WINDLASS_E_RANGE (n; a
+// pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_insert_hashes(struct windlass_bloom *bloom,
+                                     const struct windlass_hash *hashes,
+                                     size_t n,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     int8_t *answers);
+
+// The same for n ids that are numbers.
+//
+// The rest as windlass_bloom_insert_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_insert_u64s(struct windlass_bloom *bloom,
+                                   const uint64_t *ids,
+                                   size_t n,
+                                   uint64_t now,
+                                   const uint64_t *ticks,
+                                   int8_t *answers);
+
+// The same for n ids of id_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= id_len <= stride. Of ids there must be (n - 1) * stride +
+// id_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if id_len or stride is wrong. The rest as
+// windlass_bloom_insert_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_insert_fixed(struct windlass_bloom *bloom,
+                                    const uint8_t *ids,
+                                    size_t id_len,
+                                    size_t stride,
+                                    size_t n,
+                                    uint64_t now,
+                                    const uint64_t *ticks,
+                                    int8_t *answers);
+
+// The same for n ids of any lengths, one behind the other: id i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_bloom_insert_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_insert_packed(struct windlass_bloom *bloom,
+                                     const uint8_t *bytes,
+                                     size_t bytes_len,
+                                     const uint32_t *offsets,
+                                     size_t n,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     int8_t *answers);
+
+// Observes n events in order, by the hashes of their ids. A repeat within the batch is a duplicate. A batch has the
+// memory for several ids on its way at once, and so is faster than single calls; 64 to 512 ids are
+// enough.
+//
+// The time of id i is ticks[i], or now for all of them if ticks is NULL.
+// answers[i] becomes what windlass_bloom_observe would have returned for id i: 0 or 1. answers may be
+// NULL. It may not overlap with the rest.
+//
+// Returns how many were fresh (the answers that are 0), or an error; then nothing was changed and
+// no answer was written: WINDLASS_E_NULL (bloom; hashes, and n is not 0), WINDLASS_E_RANGE (n; a
+// pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_observe_hashes(struct windlass_bloom *bloom,
+                                      const struct windlass_hash *hashes,
+                                      size_t n,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      int8_t *answers);
+
+// The same for n ids that are numbers.
+//
+// The rest as windlass_bloom_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_observe_u64s(struct windlass_bloom *bloom,
+                                    const uint64_t *ids,
+                                    size_t n,
+                                    uint64_t now,
+                                    const uint64_t *ticks,
+                                    int8_t *answers);
+
+// The same for n ids of id_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= id_len <= stride. Of ids there must be (n - 1) * stride +
+// id_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if id_len or stride is wrong. The rest as
+// windlass_bloom_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_observe_fixed(struct windlass_bloom *bloom,
+                                     const uint8_t *ids,
+                                     size_t id_len,
+                                     size_t stride,
+                                     size_t n,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     int8_t *answers);
+
+// The same for n ids of any lengths, one behind the other: id i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_bloom_observe_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_observe_packed(struct windlass_bloom *bloom,
+                                      const uint8_t *bytes,
+                                      size_t bytes_len,
+                                      const uint32_t *offsets,
+                                      size_t n,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      int8_t *answers);
+
+// Asks for n ids, by their hashes; changes nothing. A batch has the
+// memory for several ids on its way at once, and so is faster than single calls; 64 to 512 ids are
+// enough.
+//
+// The time of id i is ticks[i], or now for all of them if ticks is NULL.
+// answers[i] becomes what windlass_bloom_contains would have returned for id i: 0 or 1. answers may be
+// NULL. It may not overlap with the rest.
+//
+// Returns how many were not seen (the answers that are 0), or an error; then nothing was changed and
+// no answer was written: WINDLASS_E_NULL (bloom; hashes, and n is not 0), WINDLASS_E_RANGE (n; a
+// pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_contains_hashes(const struct windlass_bloom *bloom,
+                                       const struct windlass_hash *hashes,
+                                       size_t n,
+                                       uint64_t now,
+                                       const uint64_t *ticks,
+                                       int8_t *answers);
+
+// The same for n ids that are numbers.
+//
+// The rest as windlass_bloom_contains_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_contains_u64s(const struct windlass_bloom *bloom,
+                                     const uint64_t *ids,
+                                     size_t n,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     int8_t *answers);
+
+// The same for n ids of id_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= id_len <= stride. Of ids there must be (n - 1) * stride +
+// id_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if id_len or stride is wrong. The rest as
+// windlass_bloom_contains_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_contains_fixed(const struct windlass_bloom *bloom,
+                                      const uint8_t *ids,
+                                      size_t id_len,
+                                      size_t stride,
+                                      size_t n,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      int8_t *answers);
+
+// The same for n ids of any lengths, one behind the other: id i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_bloom_contains_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_contains_packed(const struct windlass_bloom *bloom,
+                                       const uint8_t *bytes,
+                                       size_t bytes_len,
+                                       const uint32_t *offsets,
+                                       size_t n,
+                                       uint64_t now,
+                                       const uint64_t *ticks,
+                                       int8_t *answers);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_bloom_stats). Looks at a sample
+// of every pane: milliseconds, not nanoseconds.
+//
+// panes gets the live panes, the newest first, as many as there are and room has places for. It may
+// be NULL if room is 0. There are never more than the plan's panes; live_panes says how many.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE, WINDLASS_E_RANGE (room; panes is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_get_stats(const struct windlass_bloom *bloom,
+                                         struct windlass_bloom_stats *out,
+                                         uint32_t struct_size,
+                                         struct windlass_bloom_pane *panes,
+                                         size_t room);
+
+// Bytes that it takes: those of the plan, at all times.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API int64_t windlass_bloom_memory_bytes(const struct windlass_bloom *bloom);
+
+// The seed in use: to hash ids beforehand, to make seeds of namespaces, or to let another process
+// agree.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API windlass_status windlass_bloom_seed(const struct windlass_bloom *bloom, uint64_t *out);
+
+// In which panes that are live at the time now is an id of len bytes? Each may be an error, as
+// usual. spans gets them, the newest first, as many as there are and room has places for. It may be
+// NULL if room is 0.
+//
+// Returns in how many panes it is, which may be more than room and is not more than the plan's
+// panes, or an error: WINDLASS_E_NULL (bloom; id, and len is not 0; spans, and room is not 0),
+// WINDLASS_E_RANGE (len, room; spans is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_panes_at(const struct windlass_bloom *bloom,
+                                const uint8_t *id,
+                                size_t len,
+                                uint64_t now,
+                                struct windlass_pane_span *spans,
+                                size_t room);
+
+// The same for an id whose hash is known.
+//
+// Returns as windlass_bloom_panes_at.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_panes_at_hash(const struct windlass_bloom *bloom,
+                                     struct windlass_hash hash,
+                                     uint64_t now,
+                                     struct windlass_pane_span *spans,
+                                     size_t room);
+
+// The same for an id that is a number.
+//
+// Returns as windlass_bloom_panes_at.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_bloom_panes_at_u64(const struct windlass_bloom *bloom,
+                                    uint64_t id,
+                                    uint64_t now,
+                                    struct windlass_pane_span *spans,
+                                    size_t room);
+
+// How many different ids are in the panes that are live at the time now, estimated from how many
+// bits are set; error gets the standard error of it, in ids, and may be NULL. Looks at a sample of
+// every pane: milliseconds, not nanoseconds.
+//
+// Errors: WINDLASS_E_NULL (bloom or ids), WINDLASS_E_ARG (with WINDLASS_LAYOUT_SEEDED_ARRAYS an id
+// has other bits in every pane), WINDLASS_E_FULL (all bits are set: there are more than can be
+// counted).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_distinct_at(const struct windlass_bloom *bloom,
+                                           uint64_t now,
+                                           double *ids,
+                                           double *error);
+
+// Puts in what the live panes of other hold, each into the pane of its time, or a later one. The two
+// must have the same window, panes, layout, bits, probes and seed: make them from one config. other
+// is not changed.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (bloom or other), WINDLASS_E_ARG (error says what differs).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_union(struct windlass_bloom *bloom,
+                                     const struct windlass_bloom *other,
+                                     struct windlass_error *error);
+
+// Upkeep: moves the panes on to the time now, and clears up to budget pieces of the next one (16
+// rows, or KiB) if it is time. Of use in a silence, and from a thread beside the callers, which a
+// rotation other than WINDLASS_ROTATION_BY_CALLS needs: ten times a pane, again at once as long as it
+// returns 1.
+//
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
+                                   uint64_t now,
+                                   size_t budget);
+
+// Moves the panes on to the time now, with all the clearing that this takes.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API windlass_status windlass_bloom_advance_to(struct windlass_bloom *bloom, uint64_t now);
 
 #ifdef __cplusplus
 }  // extern "C"

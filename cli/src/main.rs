@@ -2,15 +2,18 @@
 //!
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
-//! (the one way to end badly).
+//! (the one way to end badly); what those share that keep ids: `room` (for exact ones), `filter` (for `--approx`).
 
 mod args;
 mod dedup;
 mod demo;
+mod distinct;
 mod failure;
+mod filter;
 mod generate;
 mod input;
 mod output;
+mod room;
 
 use std::{io::Write, process::ExitCode};
 
@@ -22,6 +25,7 @@ use failure::Failure;
 fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
+        Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
         Err(error) => Failure::from_clap(&error),

@@ -10,6 +10,7 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod boundary;
+mod ids;
 mod sized;
 
 // The header has them in this order.
@@ -22,3 +23,5 @@ pub mod time;
 pub mod hash;
 
 pub mod dedup;
+
+pub mod bloom;

@@ -9,7 +9,7 @@ const TOO_LARGE: usize = 4096;
 /// A struct of the header that begins with its size.
 ///
 /// # Safety
-/// `repr(C)`, integers only, without padding, and the first field is the `u32` size.
+/// `repr(C)`, numbers only (of which any bits are one), without padding, and the first field is the `u32` size.
 pub(crate) unsafe trait Plain: Copy {
     /// Its size in the release that it first appeared in. (Not `size_of`: that grows.)
     const FIRST_SIZE: usize;
@@ -37,7 +37,7 @@ pub(crate) unsafe fn read<T: Plain>(from: *const T) -> Result<T, windlass_status
     let size = check::<T>(unsafe { from.cast::<u32>().read_unaligned() })?;
     let mut value = T::DEFAULT;
     let known = size.min(size_of::<T>());
-    // SAFETY: `known` bytes of each; any bytes are a `T`, which is integers.
+    // SAFETY: `known` bytes of each; any bytes are a `T`, which is numbers.
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast(), known) };
     for i in known..size {
         // SAFETY: i is below the size that the caller states.

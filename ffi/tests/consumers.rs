@@ -53,6 +53,11 @@ fn identity() {
     both("identity.c", |program| drop(run(&mut checked(program))));
 }
 
+#[test]
+fn bloom() {
+    both("bloom.c", |program| drop(run(&mut checked(program))));
+}
+
 /// Not under valgrind, which needs address space of its own.
 #[test]
 fn no_memory() {

@@ -144,3 +144,72 @@ fn a_log_in_order() {
 fn a_log_with_late_events() {
     a_log("zeek-dns-171520-172114.jsonl", "zeek-dns", "raw", 60_000);
 }
+
+/// The answers of the rotating Bloom filter, as its C program gives them: batches of 200, and of contains every second id is put in
+/// before.
+fn bloom_of_rust(verb: &str, by_number: bool, events: &[(u64, String)]) -> String {
+    use windlass::{RotatingBloom, Seed, Tick, Window};
+    let bloom =
+        RotatingBloom::builder(Window::last_n(BLOOM.0)).expected_ids(BLOOM.1).seed(Seed(BLOOM.2)).build();
+    let bloom = bloom.expect("valid");
+    let number = |id: &str| id.parse::<u64>().expect("a number");
+    let mut answers = String::new();
+    for batch in events.chunks(200) {
+        for (tick, id) in batch.iter().filter(|(_, id)| verb == "contains" && number(id) % 2 == 0) {
+            let now = Tick(*tick);
+            let _ = if by_number { bloom.insert_at(number(id), now) } else { bloom.insert_at(id, now) };
+        }
+        for (tick, id) in batch {
+            let now = Tick(*tick);
+            let seen = match (verb, by_number) {
+                ("insert", false) => bloom.insert_at(id, now),
+                ("insert", true) => bloom.insert_at(number(id), now),
+                ("observe", false) => !bloom.observe_at(id, now).is_fresh(),
+                ("observe", true) => !bloom.observe_at(number(id), now).is_fresh(),
+                (_, false) => bloom.contains_at(id, now),
+                (_, true) => bloom.contains_at(number(id), now),
+            };
+            answers.push(if seen { '1' } else { '0' });
+        }
+    }
+    answers
+}
+
+/// Window, expected ids (few, so that there are errors, which have to be the same) and seed.
+const BLOOM: (u64, u64, u64) = (4000, 700, 4711);
+
+#[test]
+fn the_bloom_filters_answers() {
+    let mut random = Random(42);
+    let mut now = 1_000_000;
+    let events: Vec<(u64, String)> = (0..6_000)
+        .map(|i| {
+            // Gaps of a pane or more, and late events.
+            now += if i % 1000 == 999 { random.below(9000) } else { random.below(4) };
+            (now - random.below(300), format!("{:08}", random.below(3000)))
+        })
+        .collect();
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bloom-input");
+    let text: String = events.iter().map(|(tick, id)| format!("{tick}\t{id}\n")).collect();
+    fs::write(&input, text).expect("writable");
+    let languages =
+        if is_set("WINDLASS_VALGRIND") { &[Language::C][..] } else { &[Language::C, Language::Cpp] };
+    for &language in languages {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/bloom.c");
+        let Some(bloom) = program(&source, language) else { continue };
+        for verb in ["insert", "observe", "contains"] {
+            let of_rust = [false, true].map(|by_number| bloom_of_rust(verb, by_number, &events));
+            let seen = of_rust[0].matches('1').count();
+            assert!((1_000..5_000).contains(&seen), "{verb}: {seen} seen: not much of a test");
+            for way in ["single", "hash", "u64", "packed", "hashes", "u64s", "fixed"] {
+                let (window, ids, seed) = (BLOOM.0.to_string(), BLOOM.1.to_string(), BLOOM.2.to_string());
+                let mut c = checked(&bloom);
+                let of_c = run(c.args([verb, way, &window, &ids, &seed]).arg(&input));
+                let of_rust = &of_rust[usize::from(way.starts_with("u64"))];
+                let differs = of_c.bytes().zip(of_rust.bytes()).position(|(c, rust)| c != rust);
+                assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{language:?}, {verb}, {way}");
+            }
+        }
+        fs::remove_file(bloom).expect("was made");
+    }
+}

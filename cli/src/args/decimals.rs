@@ -1,6 +1,7 @@
-//! How shares and exponents are written: `0.2`, `1.07`. Kept as whole numbers, so that they mean the same everywhere.
+//! How shares and exponents are written: `0.2`, `1.07`. Kept as whole numbers, so that they mean the same everywhere. And
+//! rates of error, which may be very small: `1e-6`.
 
-use std::str::FromStr;
+use std::{fmt, str::FromStr};
 
 /// A part of a whole, exact to a millionth.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +50,29 @@ impl FromStr for Skew {
     }
 }
 
+/// A share of errors.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rate {
+    pub(crate) share: f64,
+    text: String,
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Rate, String> {
+        let share = text.parse().ok().filter(|share| (1e-9..1.0).contains(share));
+        let rate = share.map(|share| Rate { share, text: text.to_owned() });
+        rate.ok_or_else(|| "a share from 1e-9 to below 1: 0.01, 1e-6".to_owned())
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 /// A number with at most so many decimals, in units of the last of them.
 fn fixed(text: &str, decimals: usize) -> Option<u32> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -75,6 +99,15 @@ mod tests {
             assert_eq!(read(wrong), None, "{wrong}");
         }
         assert_eq!(Share::percent(25).millionths(), 250_000);
+    }
+
+    #[test]
+    fn rates() {
+        let read = |text: &str| text.parse::<Rate>().map(|rate| rate.share).ok();
+        assert_eq!(["0.01", "1e-6", "1e-9", ".5"].map(read), [0.01, 1e-6, 1e-9, 0.5].map(Some));
+        for wrong in ["", "0", "1", "-0.1", "1e-10", "NaN", "inf", "1%"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
-pub(crate) use decimals::{Share, Skew};
+pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use values::{Bytes, Count, Span};
 
@@ -28,6 +28,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
+    Distinct(Box<DistinctArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
 }
@@ -37,6 +38,9 @@ pub(crate) enum Command {
 /// An event is a duplicate if its id was let through less than the window before; exactly one window later it is new again.
 /// Duplicates do not prolong anything (unless --refresh). Records are passed on unchanged, byte by byte; results go to
 /// stdout, progress and the summary to stderr.
+///
+/// With --approx a filter of fixed size takes the place of the ids: no duplicate gets through, and of the new ids a stated share is
+/// dropped. An id is forgotten between one window and the panes' length later (with 8 panes 15 %).
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("span").required(true).args(["window", "window_count"]))]
 pub(crate) struct DedupArgs {
@@ -52,15 +56,73 @@ pub(crate) struct DedupArgs {
     /// A duplicate starts its id's window anew
     #[arg(long)]
     pub(crate) refresh: bool,
+    #[command(flatten)]
+    pub(crate) approx: ApproxArgs,
+    /// With --approx: into how many panes the filter is divided. With more of them ids are forgotten sooner after the window
+    /// [default: 8]
+    #[arg(long, value_name = "N")]
+    pub(crate) panes: Option<Count>,
     /// Which records are written to stdout
     #[arg(long, value_enum, default_value_t = EmitKind::Fresh)]
     pub(crate) emit: EmitKind,
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
+    /// At --max-memory: stop with exit status 1, or forget the oldest ids early
+    #[arg(long, value_enum, default_value_t = OnFullKind::Reject, conflicts_with = "approx", help_heading = "Memory")]
+    pub(crate) on_full: OnFullKind,
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// How far event times may run behind the newest; ids are kept that much longer
+    #[arg(long, value_name = "DUR", default_value = "0s", help_heading = "Input")]
+    pub(crate) lateness: Span,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Write one character per event in processing order: 1 duplicate, 0 not
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) decisions: Option<PathBuf>,
+}
+
+/// Count the different ids of a sliding window, at the end of every pane
+///
+/// Time is cut into panes of equal length, counted from 1970 (without event times from the start of the run). At the end of each, from the
+/// first event's to the last one's, it writes a line: when it ended in milliseconds, a tab, and how many different ids came in
+/// it and in the panes before it that make up the window. Panes without an event have their line too. An event whose pane is over counts in the
+/// pane of the event before it.
+///
+/// With --approx the numbers are estimates from a filter of fixed size, made for --capacity ids in a window: with a standard error of about
+/// the root of the number, and a part of that for much fewer ids than --capacity; the summary tells the largest. --fpr makes it more
+/// exact for more memory: every pane then is what dedup would take for --capacity ids.
+#[derive(Debug, Args)]
+pub(crate) struct DistinctArgs {
+    /// The event's id; several fields make one id. Format `lines` takes none: the whole line is the id
+    #[arg(long, value_name = "FIELD", value_delimiter = ',')]
+    pub(crate) id: Vec<String>,
+    /// Ids of this time are counted: 60s, 5m, 1h; a multiple of the pane
+    #[arg(long, value_name = "DUR")]
+    pub(crate) window: Span,
+    /// How often: a whole number of milliseconds
+    #[arg(long, value_name = "DUR")]
+    pub(crate) pane: Span,
+    #[command(flatten)]
+    pub(crate) approx: ApproxArgs,
     #[command(flatten)]
     pub(crate) state: StateArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Fixed memory instead of exact answers.
+#[derive(Debug, Args)]
+pub(crate) struct ApproxArgs {
+    /// Keep the ids in a filter of fixed size, made for --capacity ids in a window
+    #[arg(long)]
+    pub(crate) approx: bool,
+    /// With --approx: the share of new ids that may be taken for seen, with as many as --capacity [default: 0.01, of
+    /// dedup]
+    #[arg(long, value_name = "P")]
+    pub(crate) fpr: Option<Rate>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -75,15 +137,13 @@ pub(crate) enum EmitKind {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Memory")]
 pub(crate) struct StateArgs {
-    /// How many live ids to have room for at first: 500000, 64k, 1M, 1G. It grows
-    #[arg(long, value_name = "N", default_value = "1M")]
-    pub(crate) capacity: Count,
+    /// How many live ids to have room for at first: 500000, 64k, 1M, 1G. It grows; with --approx it does not, and errors are more
+    /// with more ids [default: 1M; with --approx and --window-count as many]
+    #[arg(long, value_name = "N")]
+    pub(crate) capacity: Option<Count>,
     /// Grow no further than this: 512M, 2G (powers of 1024) [default: three quarters of the machine's memory]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_memory: Option<Bytes>,
-    /// At --max-memory: stop with exit status 1, or forget the oldest ids early
-    #[arg(long, value_enum, default_value_t = OnFullKind::Reject)]
-    pub(crate) on_full: OnFullKind,
     /// Seed of the hash. Fixed, so that runs repeat; choose a secret one if others can choose the ids
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
@@ -128,9 +188,6 @@ pub(crate) struct InputArgs {
     /// Process events as they come; with times that never go back; or sorted by time (reads the whole input first)
     #[arg(long, value_enum, default_value_t = Order::Arrival)]
     pub(crate) order: Order,
-    /// How far event times may run behind the newest; ids are kept that much longer
-    #[arg(long, value_name = "DUR", default_value = "0s")]
-    pub(crate) lateness: Span,
     /// jsonl: this field is an array and every element an event; `@` is the element, and the id is what is written out
     #[arg(long, value_name = "FIELD")]
     pub(crate) each: Option<String>,
@@ -155,9 +212,6 @@ pub(crate) struct OutputArgs {
     /// The summary's form [default: text]. It goes to stderr; json to stdout if no records go there
     #[arg(long, value_enum)]
     pub(crate) report: Option<ReportKind>,
-    /// Write one character per event in processing order: 1 duplicate, 0 not
-    #[arg(long, value_name = "FILE")]
-    pub(crate) decisions: Option<PathBuf>,
     /// No progress, and no summary unless --report asks for it
     #[arg(long, short)]
     pub(crate) quiet: bool,

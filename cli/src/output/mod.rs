@@ -12,7 +12,39 @@ pub(crate) use records::Records;
 
 use std::io::{self, Write};
 
-use crate::failure::Failure;
+use serde::Serialize;
+
+use crate::{
+    args::{OutputArgs, ReportKind},
+    failure::Failure,
+};
+
+/// Tells what happened in the form that was asked for. `result`: nothing else goes to stdout, so JSON does.
+pub(crate) fn summary(
+    args: &OutputArgs,
+    report: &impl Serialize,
+    text: impl Fn() -> String,
+    result: bool,
+) -> Result<(), Failure> {
+    match args.report {
+        Some(ReportKind::Json) => {
+            let mut json = serde_json::to_string(report).map_err(|e| Failure::Running(e.to_string()))?;
+            json.push('\n');
+            self::report(&json, result)
+        }
+        Some(ReportKind::Text) => self::report(&text(), false),
+        None if args.quiet => Ok(()),
+        None => self::report(&text(), false),
+    }
+}
+
+/// A line about the records that gave no event, if there were any.
+pub(crate) fn skipped(records: u64, first: Option<&str>) -> String {
+    match first {
+        Some(first) => format!("{} records skipped, the first: {first}\n", count(records)),
+        None => String::new(),
+    }
+}
 
 /// Writes a summary: to stdout if it is the result, else to stderr.
 pub(crate) fn report(text: &str, to_stdout: bool) -> Result<(), Failure> {

@@ -49,8 +49,9 @@ impl Run {
     /// What it said, without how long it took.
     pub(crate) fn timeless(&self) -> String {
         let cut = |line: &str| {
-            let from = line.find("\"seconds\":").or_else(|| line.find(" live ids in ")).unwrap_or(line.len());
-            line[..from].to_owned()
+            let took = || line.rfind("; ").filter(|_| line.ends_with(" events/s"));
+            let from = line.find("\"seconds\":").or_else(|| line.find(" live ids in ")).or_else(took);
+            line[..from.unwrap_or(line.len())].to_owned()
         };
         self.err.lines().map(cut).collect::<Vec<_>>().join("\n")
     }
@@ -61,14 +62,14 @@ impl Run {
     }
 }
 
-/// Runs `windlass` in a directory, with these bytes on stdin. Unless it says so itself, `dedup` is run with one thread and
-/// with several, and has to give the same.
+/// Runs `windlass` in a directory, with these bytes on stdin. Unless it says so itself, what reads events is run with one thread
+/// and with several, and has to give the same.
 pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let run = run_once(dir, args, stdin);
-    if let Some((&"dedup", rest)) = args.split_first()
+    if let Some((&command @ ("dedup" | "distinct"), rest)) = args.split_first()
         && !args.contains(&"--threads")
     {
-        let other = run_once(dir, &[&["dedup", "--threads", "3"], rest].concat(), stdin);
+        let other = run_once(dir, &[&[command, "--threads", "3"], rest].concat(), stdin);
         assert_eq!((other.code, other.timeless()), (run.code, run.timeless()), "--threads 3: {args:?}");
         // Not assert_eq: nobody wants to see megabytes.
         assert!(other.out == run.out || args.contains(&"json"), "--threads 3: another output: {args:?}");

@@ -8,7 +8,8 @@ use super::{WINDLASS_FRESH, code, core, windlass_dedup};
 use crate::{
     boundary::{guard, room, slice},
     hash::windlass_hash,
-    status::{WINDLASS_E_OFFSETS, WINDLASS_E_RANGE, windlass_status},
+    ids::{Fixed, Packed},
+    status::windlass_status,
 };
 
 /// Observes n events in order, by the hashes of their ids; a repeat within the batch is a duplicate
@@ -82,20 +83,11 @@ pub unsafe extern "C" fn windlass_dedup_observe_fixed(
     verdicts: *mut i8,
 ) -> i64 {
     guard(|| {
-        if id_len == 0 || id_len > stride {
-            return Err(WINDLASS_E_RANGE);
-        }
-        let bytes = match n.checked_sub(1) {
-            None => 0,
-            Some(last) => {
-                last.checked_mul(stride).and_then(|at| at.checked_add(id_len)).ok_or(WINDLASS_E_RANGE)?
-            }
-        };
         // SAFETY: the caller's promise.
-        let ids = unsafe { slice(ids, bytes) }?;
+        let ids = unsafe { Fixed::new(ids, id_len, stride, n) }?;
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok(batch.observe(|i| &ids[i * stride..][..id_len]))
+        Ok::<_, windlass_status>(batch.observe(|i| ids.get(i)))
     })
 }
 
@@ -119,16 +111,10 @@ pub unsafe extern "C" fn windlass_dedup_observe_packed(
 ) -> i64 {
     guard(|| {
         // SAFETY: the caller's promise.
-        let bytes = unsafe { slice(bytes, bytes_len) }?;
-        let borders = if n == 0 { 0 } else { n.checked_add(1).ok_or(WINDLASS_E_RANGE)? };
-        // SAFETY: the caller's promise.
-        let offsets = unsafe { slice(offsets, borders) }?;
-        if !offsets.is_sorted() || offsets.last().is_some_and(|&end| end as usize > bytes.len()) {
-            return Err(WINDLASS_E_OFFSETS);
-        }
+        let ids = unsafe { Packed::new(bytes, bytes_len, offsets, n) }?;
         // SAFETY: the caller's promise.
         let batch = unsafe { Batch::new(dedup, n, now, ticks, verdicts) }?;
-        Ok(batch.observe(|i| &bytes[offsets[i] as usize..offsets[i + 1] as usize]))
+        Ok::<_, windlass_status>(batch.observe(|i| ids.get(i)))
     })
 }
 
