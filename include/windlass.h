@@ -186,11 +186,11 @@
 // rotation: calls that put something in move the panes on, and each clears a small share.
 #define WINDLASS_ROTATION_BY_CALLS 0
 
-// rotation: calls move the panes on; windlass_bloom_maintain clears.
+// rotation: calls move the panes on; windlass_bloom_maintain_at clears.
 #define WINDLASS_ROTATION_HYBRID 1
 
-// rotation: windlass_bloom_maintain and windlass_bloom_advance_to alone. Calls only see to it that
-// nothing is forgotten early.
+// rotation: windlass_bloom_maintain_at and windlass_bloom_advance_to alone. Calls only see to it
+// that nothing is forgotten early.
 #define WINDLASS_ROTATION_SCHEDULED 2
 
 // advice: none.
