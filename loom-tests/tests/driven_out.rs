@@ -23,7 +23,8 @@ fn one_cell<const CELLS: usize>(t: &One<CELLS>, was_there: bool, wins: &[bool]) 
     assert!(wins <= 1, "winners");
     assert!(was_there || wins == 1, "neither there nor new");
     assert!(t.get(FIVE).is_some(), "lost");
-    assert!(t.evicted() >= 1, "not counted");
+    // What was refreshed before is not lost.
+    assert!(wins == 0 || t.evicted() >= 1, "not counted");
 }
 
 /// A call may still work on the old table when FIVE's slice goes and another brings it anew.
