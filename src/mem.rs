@@ -194,7 +194,7 @@ impl<T: Zeroable> Deref for Part<T> {
 
 /// From here on memory comes from the system itself: the allocator would use memory of its own again, and clear, and so touch, all of it.
 #[cfg(target_os = "linux")]
-const MAPPED: usize = if cfg!(any(windlass_loom, miri)) { usize::MAX } else { HUGE };
+const MAPPED: usize = if cfg!(any(windlass_loom, miri)) { isize::MAX.unsigned_abs() } else { HUGE };
 
 /// `None` if there is not so much, or the size is 0.
 fn zeroed(layout: Layout) -> Option<NonNull<u8>> {

@@ -72,16 +72,20 @@ impl Setting {
         if self.by_time { Duration::from_nanos(ticks).into() } else { Window::last_n(ticks) }
     }
 
+    /// So small that one call can clear a pane.
     fn builder(self) -> BloomBuilder {
         let builder = RotatingBloom::builder(self.span(self.window)).lateness(self.span(self.lateness));
         let builder = match self.panes {
             Panes::Number(panes) => builder.panes(panes),
             Panes::Length(ticks) => builder.pane(self.span(ticks)),
         };
-        let builder = builder.layout(self.layout).rotation(self.rotation).seed(Seed(7));
+        let builder = builder.layout(self.layout).rotation(self.rotation).seed(Seed(7)).expected_ids(IDS);
         let builder =
             if let Some(jump) = self.max_jump { builder.max_jump(self.span(jump)) } else { builder };
-        builder.expected_ids(IDS * 4).error(1e-9)
+        // All ids may be in each of the panes.
+        let pane = builder.plan().map_or(1, |plan| plan.pane.ticks().expect("in range"));
+        let panes = (self.window + self.lateness).div_ceil(pane);
+        builder.expected_ids(IDS * panes).error(1e-9)
     }
 }
 
@@ -150,7 +154,7 @@ impl Pair {
         let Some(&(_, put)) = self.put.get(&id) else { return false };
         let bound = u128::from(put) + self.bloom.plan().panes as u128 * u128::from(self.pane);
         self.setting.rotation != Rotation::ByCalls
-            || u128::from(now) < bound - u128::from(self.pane.div_ceil(8))
+            || u128::from(now.min(u64::MAX - 1)) < bound - u128::from(self.pane.div_ceil(8))
     }
 
     fn put(&mut self, id: u64, now: u64) {
@@ -158,21 +162,22 @@ impl Pair {
     }
 
     fn insert(&mut self, id: u64, now: u64) -> bool {
+        let at = self.ring.within_jump(now);
         let seen = self.ring.insert(id, now);
         let promised = self.promised(id, now);
         assert!(seen || !promised, "the twin forgets {id} at {now}");
         assert!(!seen || now < self.newest || self.setting.max_jump.is_some() || self.allowed(id, now));
-        self.put(id, now);
+        self.put(id, at);
         seen
     }
 
     fn observe(&mut self, id: u64, now: u64) -> Verdict {
-        let promised = self.promised(id, now);
+        let (promised, at) = (self.promised(id, now), self.ring.within_jump(now));
         if self.ring.observe(id, now) {
             return Verdict::Duplicate { first_seen: None };
         }
         assert!(!promised, "the twin forgets {id} at {now}");
-        self.put(id, now);
+        self.put(id, at);
         Verdict::Fresh
     }
 
@@ -402,6 +407,17 @@ fn rare_calls_keep_nothing_longer() {
     assert!(!bloom.contains_at(19, Tick(2_400)), "put in at 1520");
     assert!(bloom.contains_at(100, Tick(2_950)));
     assert_eq!(bloom.stats().late, 0);
+}
+
+/// A tick too far ahead is known as such from the second call on, however much the first one has left to be cleared.
+#[test]
+fn jumps_from_the_first_call_on() {
+    let bloom = RotatingBloom::builder(Window::last_n(2_904)).panes(2).max_jump(Window::last_n(1));
+    let bloom = bloom.layout(Layout::Rows(1)).expected_ids(1_000).error(1e-9).build().expect("valid");
+    // Near the end of its pane.
+    bloom.insert_at(1, Tick(6_600));
+    bloom.insert_at(2, Tick(9_490));
+    assert_eq!((bloom.stats().jumps, bloom.stats().rotations), (1, 1));
 }
 
 /// The first arrival counts, for a window.

@@ -2,7 +2,10 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use std::{sync::Barrier, thread};
+mod common;
+
+use common::Together;
+use std::thread;
 use windlass::{
     Claim, Dedup, DedupBuilder, Identity, Key, KeyHash, Namespaced, OnFull, Refresh, Refused, Seed, Tick,
     Verdict, Window,
@@ -322,7 +325,7 @@ fn one_winner() {
     const IDS: u64 = 5000;
     const WINDOWS: u64 = 4;
     let dedup = exact(1000).capacity(1).max_memory(256 * MIB).build().expect("valid");
-    let together = Barrier::new(4);
+    let together = Together::new(4);
     let wins: Vec<(u64, u64)> = thread::scope(|scope| {
         let (dedup, together) = (&dedup, &together);
         let bring = |thread: u64| {

@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::twin::Twin;
+use common::{Together, twin::Twin};
 use proptest::prelude::*;
 use std::{
     sync::{
-        Arc, Barrier,
+        Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
     thread,
@@ -131,7 +131,7 @@ fn there_and_back(most: u64, upkeep: bool) {
     const WINDOW: u64 = 1 << 20;
     let dedup = growing(WINDOW, 1 << 32).capacity(1000).build().expect("valid");
     let bytes = dedup.memory_bytes();
-    let (done, together) = (AtomicBool::new(false), Barrier::new(2));
+    let (done, together) = (AtomicBool::new(false), Together::new(2));
     let newest = AtomicU64::new(0);
     thread::scope(|scope| {
         if upkeep {
@@ -145,7 +145,6 @@ fn there_and_back(most: u64, upkeep: bool) {
         let writers = [0, 1].map(|writer: u64| {
             let (dedup, together, newest) = (&dedup, &together, &newest);
             scope.spawn(move || {
-                // (No panic in here: the other would wait for ever.)
                 let (mut id, mut wrong) = (0, Vec::new());
                 // A quarter of a window at a time: both are at the same tick.
                 let rates =

@@ -7,15 +7,12 @@ mod common;
 
 use std::{
     collections::HashMap,
-    sync::{
-        Barrier,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst},
     thread,
 };
 
 use common::{
-    Random,
+    Random, Together,
     twin::{self, Claimed, Twin},
 };
 use windlass::{
@@ -98,14 +95,15 @@ impl OneWinner {
         for id in (self.before)() {
             assert_eq!(dedup.observe_at(id, Tick(0)), Ok(Verdict::Fresh));
         }
-        let together = Barrier::new(THREADS);
+        let together = Together::new(THREADS);
         let found = threads(THREADS, |thread| {
             let each = |window: usize| {
                 let mut order = order(IDS, thread + 10 * window);
                 order.retain(|&id| (self.offered)(window, id));
                 together.wait();
-                // Clocks differ, by up to the lateness. The last window's stamps end just before this one's begin.
-                let now = Tick((window as u64 + 1) * (WINDOW + 100) + 13 * thread as u64);
+                // Clocks differ, by up to the lateness. The last window's stamps end just before this one's begin, and those of
+                // before long before, by any of the clocks.
+                let now = Tick((window as u64 + 2) * (WINDOW + 100) + 13 * thread as u64);
                 let mut found = Vec::new();
                 for part in order.chunks(500) {
                     found.extend(offer(&dedup, ids, part, now, (self.batch)(thread)));
@@ -324,7 +322,7 @@ fn memory_comes_back(dedup: &Dedup, now: Tick, bytes: u64) {
 fn reset_between() {
     let dedup = Dedup::builder(Window::last_n(1000)).capacity(IDS).build().expect("valid");
     let bytes = dedup.memory_bytes();
-    let together = Barrier::new(THREADS);
+    let together = Together::new(THREADS);
     let found = threads(THREADS, |thread| {
         let ids: Vec<u64> = (0..IDS as u64).collect();
         let phase = |phase: usize| {
@@ -537,7 +535,7 @@ fn claims_that_fail_and_claims_that_are_left() {
     let ids = crowded();
     let builder = Dedup::builder(Window::last_n(1 << 20)).capacity(capacity(GROUPS));
     let dedup = builder.build().expect("valid");
-    let together = Barrier::new(THREADS);
+    let together = Together::new(THREADS);
     let rounds = threads(THREADS, |thread| {
         let mut random = Random(thread as u64);
         let round = |round: usize| {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::{EMPTY, bounded};
+use common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::model::{Root, Stop, Table, Twin, with};
 
@@ -60,7 +60,7 @@ fn nothing_changes_under_the_seal_of_a_full_bucket() {
 /// after the replacement finds what the new table has.
 #[test]
 fn one_winner_for_each_table() {
-    bounded(100, || {
+    bounded_by_two(100, || {
         let root = Arc::new(Root::new(small()));
         let (r2, r3) = (root.clone(), root.clone());
         let insert = |root: &Root<Small>, now| {

@@ -167,7 +167,8 @@ fn driven_out() {
         let ours = t.commit(ticket);
         let theirs = a.join().unwrap();
         b.join().unwrap();
-        assert_eq!(t.evicted(), 1);
+        // If it was claimed anew before, nothing is lost with the slice.
+        assert!(t.evicted() == 1 || (t.evicted() == 0 && theirs.is_some()), "not counted");
         // Both, if it was committed, then driven out, then claimed. Whoever has lost it knows it.
         assert!(ours || theirs.is_some());
         assert!(!t.commit(ticket) && !t.abort(ticket));

@@ -43,6 +43,7 @@ pub struct Filter {
 
 impl Filter {
     /// So many columns and rows, panes of so many ticks.
+    #[allow(clippy::panic)] // in models
     pub fn new(panes: Panes, columns: usize, rows: u64, pane: u64, rotation: Rotation) -> Filter {
         let budget = &Budget::new(u64::MAX);
         let made = match panes {

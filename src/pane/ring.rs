@@ -296,8 +296,8 @@ impl PaneRing {
             match step {
                 Step::Again => {}
                 Step::Until(due) => self.nothing_before(due),
-                // The next call goes on with it.
-                Step::More if may_clear => {}
+                // The next call goes on with it. (From the first one on the ring has a time.)
+                Step::More if may_clear => self.started(),
                 Step::More if overdue => self.nothing_before(self.end(found.label.max(now / self.grid.pane))),
                 Step::More => self.nothing_before(self.end(open)),
             }
@@ -496,6 +496,16 @@ impl PaneRing {
         self.hot.due.fetch_max(tick, AcqRel);
     }
 
+    fn started(&self) {
+        if !self.has_started() {
+            self.nothing_before(1);
+        }
+    }
+
+    fn has_started(&self) -> bool {
+        self.hot.due.load(Relaxed) > 0
+    }
+
     /// A tick that lies too far ahead counts as the newest pane.
     fn plausible(&self, now: u64) -> u64 {
         let plausible = self.within_jump(now);
@@ -507,8 +517,7 @@ impl PaneRing {
 
     fn within_jump(&self, now: u64) -> u64 {
         let newest = self.end(self.label(self.view()));
-        let started = self.hot.due.load(Relaxed) > 0;
-        if started && now > newest.saturating_add(self.grid.max_jump) { newest - 1 } else { now }
+        if self.has_started() && now > newest.saturating_add(self.grid.max_jump) { newest - 1 } else { now }
     }
 
     /// Moves to another column so far.

@@ -255,7 +255,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             // Those that the horizon has passed went in time. (Which they are their cells would tell; here, as if they came evenly.)
             let (length, ahead) =
                 (bytes.arena.length(), last.saturating_sub(horizon.saturating_add(bytes.lead())));
-            let early = u128::from(keys) * u128::from(ahead.min(length)) / u128::from(length);
+            let early = (u128::from(keys) * u128::from(ahead.min(length))).div_ceil(u128::from(length));
             self.ground.evicted.add(u64::try_from(early).unwrap_or(keys));
         }
     }

@@ -11,6 +11,8 @@ pub(crate) mod twin;
 use std::{
     io::Write,
     path::{Path, PathBuf},
+    sync::{Condvar, Mutex},
+    time::Duration,
 };
 
 /// The real logs and their answers. They are not part of the repository. Where they are absent the tests over them say
@@ -51,5 +53,31 @@ impl Random {
             let other = usize::try_from(self.below(last as u64 + 1)).expect("an index");
             items.swap(last, other);
         }
+    }
+}
+
+/// A barrier at which a thread that has failed is not waited for for ever.
+pub(crate) struct Together {
+    threads: usize,
+    arrived: Mutex<usize>,
+    all: Condvar,
+}
+
+impl Together {
+    pub(crate) fn new(threads: usize) -> Together {
+        Together { threads, arrived: Mutex::new(0), all: Condvar::new() }
+    }
+
+    pub(crate) fn wait(&self) {
+        let mut arrived = self.arrived.lock().expect("no thread has failed");
+        *arrived += 1;
+        let all = arrived.next_multiple_of(self.threads);
+        if *arrived == all {
+            self.all.notify_all();
+        }
+        let waited = self.all.wait_timeout_while(arrived, Duration::from_secs(100), |arrived| *arrived < all);
+        let (arrived, time_is_up) = waited.expect("no thread has failed");
+        drop(arrived);
+        assert!(!time_is_up.timed_out(), "another thread has failed");
     }
 }

@@ -81,7 +81,9 @@ impl Ring {
 
     /// How many of the panes are live at a time, by the rule: until span after the end of the last pane of which they hold anything.
     pub(crate) fn live_at(&self, now: u64) -> usize {
-        (0..self.live.len()).rev().find(|&i| self.expiry(i) > u128::from(now)).map_or(0, |i| i + 1)
+        // What ends with the last tick, or beyond it, does not end.
+        let now = u128::from(now.min(u64::MAX - 1));
+        (0..self.live.len()).rev().find(|&i| self.expiry(i) > now).map_or(0, |i| i + 1)
     }
 
     /// When the i-th is over.
