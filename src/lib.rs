@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
+//! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | five algorithms, one word of state |
 //!
 //! ```
 //! use std::time::Duration;
@@ -28,9 +29,11 @@ mod bloom;
 mod dedup;
 mod error;
 mod hash;
+mod limit;
 mod maintain;
 mod math;
 mod mem;
+mod origin;
 mod pane;
 mod settings;
 mod sync;
@@ -44,6 +47,10 @@ pub use dedup::{
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Namespaced, Seed};
+pub use limit::{
+    Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
+    OnUnknown, Quota,
+};
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};

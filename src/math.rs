@@ -4,13 +4,25 @@
 /// that was not put in, when `load` keys were put into a block on average:
 ///
 /// ```text
-/// sum over i of Poisson(i; load) * (1 - (1 - 1/bits)^(i * probes)) ^ probes
+/// sum over i of Poisson(i; load) * E[fill after i * probes throws ^ probes]
 /// ```
-/// F. Putze, P. Sanders, J. Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007. (The classic formula takes the load of
-/// all blocks for the same, and so promises too much.)
+/// F. Putze, P. Sanders, J. Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007, who take (E[fill])^probes for that. Blocks
+/// with as many keys differ in how many bits are set, which makes it more, by 3 to 10 % in blocks of 64 bits; here to the second
+/// order. (The classic formula takes the load of all blocks for the same, and so promises too much by far.)
 pub(crate) fn block_error(load: f64, bits: f64, probes: u32) -> f64 {
-    let keep = f64::from(probes) * (-1.0 / bits).ln_1p();
-    over_poisson(load, |i| (-(i * keep).exp_m1()).powi(probes.cast_signed())).min(1.0)
+    let (one, two) = (f64::from(probes) * (-1.0 / bits).ln_1p(), f64::from(probes) * (-2.0 / bits).ln_1p());
+    let k = f64::from(probes);
+    let all_set = |i: f64| {
+        let mean = -(i * one).exp_m1();
+        if mean == 0.0 {
+            return 0.0;
+        }
+        // That one bit stays clear, and that two do.
+        let (clear, both) = ((i * one).exp(), (i * two).exp());
+        let variance = (clear / bits + (1.0 - 1.0 / bits) * both - clear * clear).max(0.0);
+        mean.powf(k) * (1.0 + 0.5 * k * (k - 1.0) * variance / (mean * mean))
+    };
+    over_poisson(load, all_set).min(1.0)
 }
 
 /// The mean of f over a Poisson distribution.

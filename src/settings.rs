@@ -2,6 +2,7 @@
 
 use crate::{
     error::ConfigError,
+    mem::physical_memory,
     time::{Clock, Window},
 };
 use std::time::Duration;
@@ -58,5 +59,17 @@ pub(crate) fn clock(given: Option<Clock>, window: Window) -> Result<Clock, Confi
         Some(clock) => Ok(clock),
         None if by_events => Ok(Clock::events()),
         None => Ok(Clock::monotonic()),
+    }
+}
+
+/// How far a table of `least` bytes may grow: no further than three quarters of the machine's memory.
+pub(crate) fn max_memory(given: Option<u64>, least: u64) -> Result<Option<u64>, ConfigError> {
+    let most = given.map(|most| most.min(physical_memory().unwrap_or(u64::MAX) / 4 * 3));
+    match most {
+        Some(most) if most < least => {
+            let limit = format!("{least} bytes or more, for the capacity");
+            Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit))
+        }
+        most => Ok(most),
     }
 }

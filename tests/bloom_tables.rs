@@ -87,8 +87,7 @@ const OTHERS: [Line; 22] = [
 fn error_of((layout, bits, probes, _): Line) -> f64 {
     let plan = filled(layout, 1_000_000, bits as f64, probes).plan().expect("valid");
     let error = planned(&plan);
-    let (block, _) = shape(layout);
-    let ours = published(f64::from(block) / bits as f64, block.into(), probes.into());
+    let ours = expected(&plan, 1e6).error;
     assert!((error / ours - 1.0).abs() < 1e-3, "{plan}: {error}");
     100.0 * error
 }
@@ -96,17 +95,16 @@ fn error_of((layout, bits, probes, _): Line) -> f64 {
 #[test]
 fn formula() {
     for (line, digits) in CALCULATED {
-        let error = error_of(line);
-        assert!((error - line.3).abs() <= digits, "{line:?}: {error}");
+        // As published; it leaves out that blocks with as many keys differ.
+        let (layout, bits, probes, percent) = line;
+        let (block, _) = shape(layout);
+        let error = 100.0 * published(f64::from(block) / bits as f64, block.into(), probes.into());
+        assert!((error - percent).abs() <= digits, "{line:?}: {error}");
+        assert!((1.0..1.12).contains(&(error_of(line) / error)), "{line:?}");
     }
     for line in OTHERS {
         let error = error_of(line);
-        assert!((0.9..1.02).contains(&(error / line.3)), "{line:?}: {error}");
-        // It leaves out that blocks with as many keys differ. With that:
-        let (layout, bits, probes, percent) = line;
-        let plan = filled(layout, 1_000_000, bits as f64, probes).plan().expect("valid");
-        let error = 100.0 * expected(&plan, 1e6).error;
-        assert!((0.96..1.06).contains(&(error / percent)), "{line:?}: {error}");
+        assert!((0.96..1.06).contains(&(error / line.3)), "{line:?}: {error}");
     }
 }
 
@@ -154,11 +152,12 @@ fn sized() {
                 within_3_sigma(measured, &plan, n);
                 let stats = bloom.stats();
                 let error = expected(&plan, n as f64).error;
-                // The published formula is a little low.
                 let off = stats.expected_error / error;
-                assert!((0.8..1.05).contains(&off), "{n} in {plan}: {}, not {error}", stats.expected_error);
+                assert!((0.9..1.1).contains(&off), "{n} in {plan}: {}, not {error}", stats.expected_error);
                 let sigma = (error / 65_536.0).sqrt();
-                assert!((stats.sampled_error - measured).abs() < 4.0 * sigma, "{n} in {plan}: {stats:?}");
+                // (Of small errors a few are found, or none.)
+                let off = (stats.sampled_error - measured).abs();
+                assert!(off < 4.0 * sigma + 4.0 / 65_536.0, "{n} in {plan}: {stats:?}");
             }
         }
     }
@@ -217,7 +216,7 @@ fn bits_for_an_id() {
         let builder = RotatingBloom::builder(Window::last_n(1 << 30)).expected_ids(100_000_000);
         builder.layout(layout).panes(panes).error(error).plan().expect("valid").bits_per_id()
     };
-    for (error, one_line, least) in [(0.01, 21.2, 17.4), (0.001, 35.0, 25.0)] {
+    for (error, one_line, least) in [(0.01, 21.4, 17.4), (0.001, 35.6, 24.9)] {
         let line = bits(Layout::Blocks(128), 4, error);
         // As they are printed.
         assert!(line < one_line + 0.05, "{error}: {line} bits in one line");
@@ -248,7 +247,7 @@ fn a_billion_ids() {
             });
             let measured = measured(&few, 0);
             within_3_sigma(measured, few.plan(), 100_000);
-            // One pane of two; and the published formula is a little low.
+            // One pane of two.
             assert!(measured <= 0.58 * error, "{plan}: {measured}");
         }
     }

@@ -11,7 +11,7 @@ use std::{fs, path::Path};
 const LAYERS: [&[&str]; 4] = [
     &["sync"],
     &["mem", "hash", "time", "error", "math"],
-    &["table", "pane", "codec", "maintain", "settings", "verdict"],
+    &["table", "pane", "codec", "maintain", "origin", "settings", "verdict"],
     &["dedup", "bloom", "limit", "count", "topk", "fifo", "hashring"],
 ];
 

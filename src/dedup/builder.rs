@@ -1,10 +1,10 @@
 //! Building a [`Dedup`]: values checked once, so that nothing can fail later.
 
-use super::{Counts, Dedup, Origin, Rule, state::BLOCK};
+use super::{Counts, Dedup, Rule, state::BLOCK};
 use crate::{
     error::ConfigError,
     hash::Seed,
-    mem::physical_memory,
+    origin::Origin,
     settings,
     sync::AtomicU64,
     table::{Geometry, KeyTable, Plan},
@@ -169,13 +169,7 @@ impl DedupBuilder {
             tick,
         };
         let geometry = Geometry::for_keys(self.capacity)?;
-        let max_memory = self.max_memory.map(|most| most.min(physical_memory().unwrap_or(u64::MAX) / 4 * 3));
-        if let Some(most) = max_memory
-            && most < geometry.bytes()
-        {
-            let limit = format!("{} bytes or more, for the capacity", geometry.bytes());
-            return Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit));
-        }
+        let max_memory = settings::max_memory(self.max_memory, geometry.bytes())?;
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
             table: KeyTable::new(Plan {
@@ -187,7 +181,7 @@ impl DedupBuilder {
             })?,
             rule,
             // The first event's horizon is above 0, and so is every state.
-            origin: Origin::new(rule.reach + rule.granule, shift),
+            origin: Origin::new(rule.reach + rule.granule, shift, 1),
             window: self.window,
             resets: AtomicU64::new(0),
             seed: self.seed.unwrap_or_else(Seed::random),

@@ -5,7 +5,6 @@ mod builder;
 mod claim;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
-mod origin;
 mod rule;
 mod state;
 
@@ -13,6 +12,7 @@ use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
+    origin::Origin,
     sync::{AtomicU64, Counter, Ordering::Relaxed, Wide, epoch, with_wide},
     table::{Ahead, Decision, Full, KeyTable, MAX_LEN, Pinned},
     time::{Clock, Tick, Window},
@@ -20,7 +20,6 @@ use crate::{
 };
 pub use builder::{DedupBuilder, Identity, OnFull, Refresh};
 pub use claim::{Claim, Ticket};
-use origin::Origin;
 use rule::Rule;
 use std::fmt;
 

@@ -3,9 +3,9 @@
 
 use super::{
     Refresh, Refused,
-    state::{BLOCK, MAX_STAMP, admitted, claimed, field, is_admitted, is_claimed, last_of, lease, stamp},
+    state::{BLOCK, admitted, claimed, field, is_admitted, is_claimed, last_of, lease, stamp},
 };
-use crate::{sync::twin, table::Decision};
+use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 
 /// Spans are in stamps.
 #[derive(Clone, Copy, Debug)]

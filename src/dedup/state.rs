@@ -21,9 +21,6 @@ const CLAIMED: u64 = 2;
 /// Of the stamp.
 const SHIFT: u32 = 2;
 
-/// The greatest stamp that is given out, well below what fits (2^58): what comes after forgetting is raised by a little.
-pub(super) const MAX_STAMP: u64 = (1 << 58) - (1 << 42);
-
 /// The greatest state up to this stamp, of whatever kind.
 #[inline(always)]
 pub(super) fn last_of(stamp: u64) -> u64 {
@@ -89,7 +86,7 @@ const FRACTION: u32 = 4;
 #[cfg(all(test, not(windlass_loom)))]
 mod tests {
     use super::*;
-    use crate::time::Window;
+    use crate::{origin::MAX_STAMP, time::Window};
     use proptest::prelude::*;
 
     const LONGEST: u64 = 864;

@@ -77,6 +77,8 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// A limiter's state is stored without another look at it.
+    StoreBlindly,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

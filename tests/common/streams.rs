@@ -30,7 +30,16 @@ pub(crate) fn read(data: &Path, file: &str, view: &str) -> Vec<Event> {
 
 /// The times and ids of a view's events in one of its orders.
 pub(crate) fn ordered<'a>(events: &'a [Event], order: &str) -> Vec<(u64, &'a str)> {
-    let mut ordered: Vec<(u64, &str)> = events.iter().map(|e| (e.ms, e.id.as_str())).collect();
+    ordered_by(events, order, |event| &event.id)
+}
+
+/// .. and another of their columns.
+pub(crate) fn ordered_by<'a>(
+    events: &'a [Event],
+    order: &str,
+    column: impl Fn(&'a Event) -> &'a str,
+) -> Vec<(u64, &'a str)> {
+    let mut ordered: Vec<(u64, &str)> = events.iter().map(|e| (e.ms, column(e))).collect();
     match order {
         "in_order" | "raw" => {}
         "clamp" => {

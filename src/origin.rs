@@ -1,6 +1,5 @@
 //! Ticks to stamps and back.
 
-use super::state::MAX_STAMP;
 use crate::{
     sync::{AtomicU64, Ordering::Relaxed},
     time::Tick,
@@ -8,6 +7,8 @@ use crate::{
 
 /// A stamp is a tick counted from shortly before the first one seen, times 2^`shift`. So the 58 bits that a state has for it are 9
 /// years of nanoseconds (or 2^48 events) from the first one, wherever the caller's zero is.
+///
+/// With a `grid` multiples of it in ticks are multiples of it in stamps, if `base` is one.
 #[derive(Debug)]
 pub(crate) struct Origin {
     /// The first tick seen, or `UNSET`.
@@ -19,19 +20,24 @@ pub(crate) struct Origin {
     /// In stamps: 2^`shift`.
     tick: u64,
     shift: u32,
+    grid: u64,
 }
+
+/// The greatest stamp that is given out, well below what fits (2^58).
+pub(crate) const MAX_STAMP: u64 = (1 << 58) - (1 << 42);
 
 const UNSET: u64 = u64::MAX;
 
 impl Origin {
-    /// `base`: a multiple of 2^`shift`.
-    pub(crate) fn new(base: u64, shift: u32) -> Origin {
+    /// `base`: a multiple of 2^`shift`, and of `grid`.
+    pub(crate) fn new(base: u64, shift: u32, grid: u64) -> Origin {
         Origin {
             first: AtomicU64::new(UNSET),
             base,
             range: (MAX_STAMP - base) >> shift,
             tick: 1 << shift,
             shift,
+            grid,
         }
     }
 
@@ -58,6 +64,15 @@ impl Origin {
         }
     }
 
+    /// The stamp that `now` has, or would have if it came first.
+    #[inline]
+    pub(crate) fn foresee(&self, now: Tick) -> u64 {
+        match self.first.load(Relaxed) {
+            UNSET => self.base + now.0 % self.grid * self.tick,
+            _ => self.at(now).unwrap_or(MAX_STAMP),
+        }
+    }
+
     #[inline]
     pub(crate) fn tick(&self, stamp: u64) -> Tick {
         Tick(self.first.load(Relaxed).wrapping_add_signed(self.after(stamp)))
@@ -76,7 +91,7 @@ impl Origin {
 
     #[cold]
     fn begin(&self, now: Tick) -> u64 {
-        let first = now.0.min(UNSET - 1);
+        let first = now.0.min(UNSET - 1) / self.grid * self.grid;
         match self.first.compare_exchange(UNSET, first, Relaxed, Relaxed) {
             Ok(_) => first,
             Err(set) => set,

@@ -1,0 +1,458 @@
+//! A limiter for each client.
+
+use super::{
+    admission::Admission,
+    algorithm::{Algorithm, Rule, with_meter},
+    meter::Meter,
+    quota::Quota,
+};
+use crate::{
+    error::ConfigError,
+    hash::{Key, KeyHash, Seed},
+    maintain::Maintain,
+    origin::Origin,
+    settings,
+    sync::{
+        AtomicU64, CachePadded, Counter,
+        Ordering::{AcqRel, Relaxed},
+        Wide, epoch, with_wide,
+    },
+    table::{Decision, Geometry, KeyTable, Pinned, Plan},
+    time::{Clock, Tick, Window},
+};
+use std::{fmt, time::Duration};
+
+/// So many permits in so long for each of many clients.
+///
+/// A client is a key, and takes one entry of a table for as long as it makes a difference; then the entry is taken over, by itself.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::{Admission, KeyedLimiter, Quota, Tick};
+///
+/// let limiter = KeyedLimiter::builder("100/60s".parse()?).clients(10_000).build()?;
+/// let now = Tick(0);
+/// for _ in 0..100 {
+///     assert!(limiter.check_at("203.0.113.7", 1, now).is_allowed());
+/// }
+/// let denied = Admission::Denied { retry_after: Duration::from_millis(600) };
+/// assert_eq!(limiter.check_at("203.0.113.7", 1, now), denied);
+/// assert!(limiter.check_at("203.0.113.8", 1, now).is_allowed());
+/// # Ok::<(), windlass::ConfigError>(())
+/// ```
+///
+/// # Guarantees
+/// Every call is linearizable per client and lock-free. A denial is a load, without a write; an admission one compare-and-exchange. Any
+/// number of threads is granted together what one would be. What that is in any span of time: [`Algorithm`].
+///
+/// # Time
+/// Ticks may come from several clocks and out of order: a time before that of a client's last admission never gains. The structure
+/// keeps a horizon behind the newest tick it has seen, by the [`KeyedLimiterBuilder::lateness`]; a call that comes from
+/// behind it counts as if it came there, and is counted in [`LimiterStats::late`].
+///
+/// # Clients
+/// They are told apart by 64 bits of their hash beside their place in the table (two share a quota with a probability of 3.5e-18 a
+/// call at most), `u64` keys exactly. When the table is full a client that it does not know is answered by
+/// [`OnUnknown`], and counted; those it knows are not affected.
+///
+/// # Memory
+/// 40 bytes for each client of the capacity, all in. With [`KeyedLimiterBuilder::max_memory`] the table grows and shrinks: 32
+/// to 64 bytes a client.
+pub struct KeyedLimiter {
+    table: KeyTable,
+    rule: Rule,
+    quota: Quota,
+    origin: Origin,
+    lateness: u64,
+    max_jump: u64,
+    /// Time moves the horizon in steps of this, a power of two: a thousandth of the time for which clients are remembered.
+    granule: u64,
+    /// The newest time seen, rounded down to a granule. Relaxed: the horizon that follows from it is the table's.
+    newest: CachePadded<AtomicU64>,
+    on_unknown: OnUnknown,
+    seed: Seed,
+    clock: Clock,
+    counts: Counts,
+}
+
+#[derive(Default)]
+struct Counts {
+    unknown: Counter,
+    late: Counter,
+    jumps: Counter,
+}
+
+/// What a client gets that the table does not know, when it is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnUnknown {
+    /// [`Admission::Denied`], to come again after the quota's time divided by its permits. (It may be denied again.)
+    #[default]
+    Deny,
+    /// [`Admission::Allowed`], and is not charged.
+    Allow,
+}
+
+/// Plain figures about a [`KeyedLimiter`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LimiterStats {
+    /// Clients that it is meant for at its present size.
+    pub capacity: u64,
+    /// Clients that are not as if they had never come, estimated from a sample of the table (exact for small ones).
+    pub clients: u64,
+    /// Bytes of the table, or of all tables while one takes the place of another.
+    pub memory_bytes: u64,
+    /// Tables in use: 1, or more while one takes the place of another.
+    pub tables: u64,
+    /// How often it has grown.
+    pub grown: u64,
+    /// How often it has shrunk.
+    pub shrunk: u64,
+    /// Calls of clients for which there was no room.
+    pub unknown: u64,
+    /// Calls from behind the horizon.
+    pub late: u64,
+    /// Calls whose tick lay too far ahead, answered as those of unknown clients.
+    pub jumps: u64,
+}
+
+/// Settings of a [`KeyedLimiter`]. Made by [`KeyedLimiter::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct KeyedLimiterBuilder {
+    quota: Quota,
+    algorithm: Algorithm,
+    clients: usize,
+    max_memory: Option<u64>,
+    on_unknown: OnUnknown,
+    lateness: Duration,
+    max_jump: Option<Duration>,
+    seed: Option<Seed>,
+    clock: Option<Clock>,
+}
+
+impl KeyedLimiterBuilder {
+    /// Default: [`Algorithm::Gcra`].
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// How many clients it must know at a time: all there will be, or with [`KeyedLimiterBuilder::max_memory`] those to begin
+    /// with. One is known from its first permit until it has all of them back. Default: 1,000,000.
+    pub fn clients(mut self, clients: usize) -> Self {
+        self.clients = clients;
+        self
+    }
+
+    /// Lets the table grow, up to so many bytes, and shrink again. See [`crate::DedupBuilder::max_memory`].
+    pub fn max_memory(mut self, bytes: u64) -> Self {
+        self.max_memory = Some(bytes);
+        self
+    }
+
+    /// What happens when the table is full. Default: clients that it does not know are denied.
+    pub fn on_unknown(mut self, on_unknown: OnUnknown) -> Self {
+        self.on_unknown = on_unknown;
+        self
+    }
+
+    /// How far callers' clocks may differ, or events come late, and still be judged by their own time. Default: 0.
+    pub fn lateness(mut self, lateness: Duration) -> Self {
+        self.lateness = lateness;
+        self
+    }
+
+    /// Answers ticks further ahead of the newest one seen than this as unknown clients: a single wild one would make all that is known
+    /// old. Default: no bound but the range of stamps (2^58 ns, 9 years, from the first).
+    pub fn max_jump(mut self, max_jump: Duration) -> Self {
+        self.max_jump = Some(max_jump);
+        self
+    }
+
+    /// The seed of the hash. Default: random; set it where nodes must agree.
+    pub fn seed(mut self, seed: Seed) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The clock of the short forms. Default: monotonic.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Bytes that it will take to begin with.
+    ///
+    /// # Errors
+    /// If there are no clients, or more than the machine has memory for.
+    pub fn memory_bytes(&self) -> Result<u64, ConfigError> {
+        Ok(self.geometry()?.bytes())
+    }
+
+    fn geometry(&self) -> Result<Geometry, ConfigError> {
+        Geometry::for_keys(self.clients).map_err(|error| ConfigError { field: "clients", ..error })
+    }
+
+    /// Checks the settings and allocates.
+    ///
+    /// # Errors
+    /// Names the first setting out of its range, and the range.
+    pub fn build(self) -> Result<KeyedLimiter, ConfigError> {
+        let rule = self.algorithm.rule(self.quota)?;
+        let window = Window::time(self.quota.per);
+        let ticks = |field, span, least| settings::ticks(field, Window::time(span), window, least);
+        let lateness = ticks("lateness", self.lateness, 0)?;
+        let max_jump = self.max_jump.map_or(Ok(u64::MAX), |jump| ticks("max_jump", jump, 1))?;
+        let geometry = self.geometry()?;
+        let limit = settings::max_memory(self.max_memory, geometry.bytes())?;
+        let memory = with_meter!(rule, meter => meter.memory());
+        let granule = 1 << (memory / 1024).max(1).ilog2();
+        // How far a state that is published lies above the horizon.
+        let reach = lateness + granule + memory;
+        let span = with_meter!(rule, meter => meter.gone_at(reach + memory) - meter.gone_at(memory));
+        Ok(KeyedLimiter {
+            table: KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?,
+            rule,
+            quota: self.quota,
+            origin: self.algorithm.origin(self.quota, lateness),
+            lateness,
+            max_jump,
+            granule,
+            newest: CachePadded::new(AtomicU64::new(0)),
+            on_unknown: self.on_unknown,
+            seed: self.seed.unwrap_or_else(Seed::random),
+            clock: settings::clock(self.clock, window)?,
+            counts: Counts::default(),
+        })
+    }
+}
+
+impl KeyedLimiter {
+    /// A builder for this quota, for each client.
+    pub fn builder(quota: Quota) -> KeyedLimiterBuilder {
+        KeyedLimiterBuilder {
+            quota,
+            algorithm: Algorithm::default(),
+            clients: 1_000_000,
+            max_memory: None,
+            on_unknown: OnUnknown::default(),
+            lateness: Duration::ZERO,
+            max_jump: None,
+            seed: None,
+            clock: None,
+        }
+    }
+
+    /// Takes `cost` permits of a client's at `now`, or none. Of cost 0 it tells how things stand.
+    #[inline]
+    pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
+        let hash = key.key_hash(self.seed);
+        self.table.prefetch(hash);
+        with_meter!(self.rule, meter => with_wide!(self.table.wide(), wide => {
+            let guard = epoch::pin();
+            self.check_pinned(meter, &self.table.pinned(wide, &guard), hash, cost, now)
+        }))
+    }
+
+    /// Takes `cost` permits of a client's now, or none.
+    #[inline]
+    pub fn check(&self, key: impl Key, cost: u64) -> Admission {
+        self.check_at(key, cost, self.clock.now())
+    }
+
+    /// What [`KeyedLimiter::check_at`] would answer. Nothing is taken, and time is not moved on.
+    #[must_use]
+    pub fn peek_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
+        let hash = key.key_hash(self.seed);
+        let at = self.origin.foresee(now);
+        with_meter!(self.rule, meter => match cost {
+            cost if cost > meter.burst() => Admission::Never,
+            cost => self.change(hash, meter.peek(at, cost)).map_or_else(|| self.unknown(), Admission::from),
+        })
+    }
+
+    /// Gives a client back all that it has taken. Whether there was something. (`false` also when that was done too often: of
+    /// the buckets up to 127 times, of the windows 15 times, in the time that a full one takes to empty; 3 times of buckets with less
+    /// than a millisecond between permits.)
+    pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
+        let hash = key.key_hash(self.seed);
+        let at = self.origin.past(now);
+        with_meter!(self.rule, meter => {
+            self.change(hash, meter.forget(at)).unwrap_or(false)
+        })
+    }
+
+    /// Upkeep, most of which calls do by themselves: see [`crate::Dedup::maintain_at`].
+    pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
+        let at = self.origin.past(now);
+        let newest = self.newest.load(Relaxed);
+        if at > newest && self.is_plausible(at, newest) {
+            self.advance(at);
+        }
+        budget > 0 && self.table.maintain(budget)
+    }
+
+    /// Plain figures. Costs a look at a sample of the table, and nothing to others.
+    #[must_use]
+    pub fn stats(&self) -> LimiterStats {
+        let (gone, figures) = (self.table.horizon(), self.table.figures());
+        let at = self.newest.load(Relaxed);
+        let knows = |state| state > gone && !with_meter!(self.rule, meter => meter.is_fresh(state, at));
+        LimiterStats {
+            capacity: figures.capacity,
+            clients: self.table.count(Some(SAMPLE), knows),
+            memory_bytes: self.memory_bytes(),
+            tables: figures.tables,
+            grown: figures.grown,
+            shrunk: figures.shrunk,
+            unknown: self.counts.unknown.sum(),
+            late: self.counts.late.sum(),
+            jumps: self.counts.jumps.sum(),
+        }
+    }
+
+    /// What it was built for.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// Bytes that it takes now: of all tables, while one takes the place of another.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.table.bytes()
+    }
+
+    /// The seed in use: to hash keys beforehand ([`Seed::hash`]), or to let another node agree.
+    #[must_use]
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    pub(super) fn table(&self) -> &KeyTable {
+        &self.table
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        self.rule
+    }
+
+    pub(super) fn arrivals(&self, n: usize) -> Tick {
+        self.clock.arrivals(n as u64)
+    }
+
+    /// `None`: there is no room for the client.
+    fn change<R>(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy) -> Option<R> {
+        self.table.prefetch(hash);
+        with_wide!(self.table.wide(), wide => {
+            let guard = epoch::pin();
+            self.table.pinned(wide, &guard).update(hash, decide).ok()
+        })
+    }
+
+    #[inline(always)]
+    pub(super) fn check_pinned(
+        &self,
+        meter: impl Meter,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        cost: u64,
+        now: Tick,
+    ) -> Admission {
+        if cost > meter.burst() {
+            return Admission::Never;
+        }
+        let Some(at) = self.arrive(now) else { return self.of_jump() };
+        match table.update(hash, meter.take(at, cost)) {
+            Ok(answer) => answer.into(),
+            Err(_) => self.of_unknown(),
+        }
+    }
+
+    /// The stamp of a call, after a look at what it does to time. `None`: it jumps too far.
+    #[inline(always)]
+    fn arrive(&self, now: Tick) -> Option<u64> {
+        let (at, newest) = (self.origin.at(now)?, self.newest.load(Relaxed));
+        // One comparison: what is less than 0 is huge.
+        let is_ordinary = at.wrapping_add(self.lateness).wrapping_sub(newest) < self.lateness + self.granule;
+        (is_ordinary || self.moves(at, newest)).then_some(at)
+    }
+
+    /// For a call that moves the horizon, or comes late. `false`: it jumps too far.
+    #[cold]
+    #[inline(never)]
+    fn moves(&self, at: u64, newest: u64) -> bool {
+        if at < newest {
+            self.counts.late.add(1);
+            return true;
+        }
+        if !self.is_plausible(at, newest) {
+            return false;
+        }
+        self.advance(at);
+        self.table.maintain_a_share();
+        true
+    }
+
+    fn is_plausible(&self, at: u64, newest: u64) -> bool {
+        newest == 0 || at - newest < self.max_jump.saturating_add(self.granule)
+    }
+
+    fn advance(&self, at: u64) {
+        let at = at & !(self.granule - 1);
+        self.newest.fetch_max(at, AcqRel);
+        with_meter!(self.rule, meter => self.table.advance(meter.gone_at(at.saturating_sub(self.lateness))));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_unknown(&self) -> Admission {
+        self.counts.unknown.add(1);
+        self.unknown()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn of_jump(&self) -> Admission {
+        self.counts.jumps.add(1);
+        self.unknown()
+    }
+
+    fn unknown(&self) -> Admission {
+        match self.on_unknown {
+            OnUnknown::Allow => {
+                Admission::Allowed { remaining: 0, reset_after: Duration::ZERO, delay: Duration::ZERO }
+            }
+            OnUnknown::Deny => {
+                let nanos = self.quota.per.as_nanos().div_ceil(u128::from(self.quota.permits));
+                Admission::Denied {
+                    retry_after: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
+                }
+            }
+        }
+    }
+}
+
+/// Groups of buckets that `stats` looks at: 2048 buckets.
+const SAMPLE: usize = 256;
+
+impl Maintain for KeyedLimiter {
+    fn maintain_at(&self, now: Tick, budget: usize) -> bool {
+        KeyedLimiter::maintain_at(self, now, budget)
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+impl fmt::Debug for KeyedLimiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyedLimiter")
+            .field("quota", &self.quota)
+            .field("rule", &self.rule)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,19 @@
+//! Rate limiters: so many permits in so long, for one or for each of millions of clients.
+
+mod admission;
+mod algorithm;
+mod batch;
+mod fixed;
+mod keyed;
+mod meter;
+mod quota;
+mod single;
+mod sliding;
+mod tat;
+mod word;
+
+pub use admission::Admission;
+pub use algorithm::Algorithm;
+pub use keyed::{KeyedLimiter, KeyedLimiterBuilder, LimiterStats, OnUnknown};
+pub use quota::Quota;
+pub use single::{Limiter, LimiterBuilder};

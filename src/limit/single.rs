@@ -1,0 +1,143 @@
+//! One limiter for all.
+
+use super::{
+    admission::Admission,
+    algorithm::{Algorithm, Rule, with_meter},
+    meter::Meter,
+    quota::Quota,
+    word::Word,
+};
+use crate::{
+    error::ConfigError,
+    origin::{MAX_STAMP, Origin},
+    settings,
+    time::{Clock, Tick, Window},
+};
+use std::fmt;
+
+/// So many permits in so long, for whoever asks.
+///
+/// All state is one word: a denial loads it, an admission exchanges it once. The answer tells what is left, or when to come again.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::{Admission, Limiter, Quota, Tick};
+///
+/// let limiter = Limiter::builder(Quota::new(2, Duration::from_secs(1))).build()?;
+/// let at = |millis| Tick(millis * 1_000_000);
+/// assert!(limiter.check_at(1, at(0)).is_allowed());
+/// assert!(limiter.check_at(1, at(100)).is_allowed());
+/// assert_eq!(limiter.check_at(1, at(200)), Admission::Denied { retry_after: Duration::from_millis(300) });
+/// assert!(limiter.check_at(1, at(500)).is_allowed());
+/// assert_eq!(limiter.check_at(3, at(500)), Admission::Never);
+/// # Ok::<(), windlass::ConfigError>(())
+/// ```
+///
+/// # Time
+/// Of calls that bring different times none gains by it: a time before that of an admission is never better than that one. Nine
+/// years after the first call (2^58 ns) time stands still.
+pub struct Limiter {
+    word: Word,
+    rule: Rule,
+    quota: Quota,
+    origin: Origin,
+    clock: Clock,
+}
+
+/// Settings of a [`Limiter`]. Made by [`Limiter::builder`].
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct LimiterBuilder {
+    quota: Quota,
+    algorithm: Algorithm,
+    clock: Option<Clock>,
+}
+
+impl LimiterBuilder {
+    /// Default: [`Algorithm::Gcra`].
+    pub fn algorithm(mut self, algorithm: Algorithm) -> Self {
+        self.algorithm = algorithm;
+        self
+    }
+
+    /// The clock of the short forms. Default: monotonic.
+    pub fn clock(mut self, clock: Clock) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Checks the settings.
+    ///
+    /// # Errors
+    /// Names the first setting out of its range, and the range.
+    pub fn build(self) -> Result<Limiter, ConfigError> {
+        Ok(Limiter {
+            word: Word::default(),
+            rule: self.algorithm.rule(self.quota)?,
+            quota: self.quota,
+            origin: self.algorithm.origin(self.quota, 0),
+            clock: settings::clock(self.clock, Window::time(self.quota.per))?,
+        })
+    }
+}
+
+impl Limiter {
+    /// A builder for this quota.
+    pub fn builder(quota: Quota) -> LimiterBuilder {
+        LimiterBuilder { quota, algorithm: Algorithm::default(), clock: None }
+    }
+
+    /// Takes `cost` permits at `now`, or none. Of cost 0 it tells how things stand.
+    #[inline]
+    pub fn check_at(&self, cost: u64, now: Tick) -> Admission {
+        let at = self.stamp(now);
+        with_meter!(self.rule, meter => match cost {
+            cost if cost > meter.burst() => Admission::Never,
+            cost => self.word.update(meter.take(at, cost)).into(),
+        })
+    }
+
+    /// Takes `cost` permits now, or none.
+    #[inline]
+    pub fn check(&self, cost: u64) -> Admission {
+        self.check_at(cost, self.clock.now())
+    }
+
+    /// What [`Limiter::check_at`] would answer. Nothing is taken.
+    #[must_use]
+    pub fn peek_at(&self, cost: u64, now: Tick) -> Admission {
+        let at = self.origin.foresee(now);
+        with_meter!(self.rule, meter => match cost {
+            cost if cost > meter.burst() => Admission::Never,
+            cost => self.word.update(meter.peek(at, cost)).into(),
+        })
+    }
+
+    /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: of the buckets up to 127 times, of
+    /// the windows 15 times, in the time that a full one takes to empty.)
+    pub fn forget_at(&self, now: Tick) -> bool {
+        let at = self.origin.foresee(now);
+        with_meter!(self.rule, meter => self.word.update(meter.forget(at)))
+    }
+
+    /// What it was built for.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    #[inline(always)]
+    fn stamp(&self, now: Tick) -> u64 {
+        self.origin.at(now).unwrap_or(MAX_STAMP)
+    }
+}
+
+impl fmt::Debug for Limiter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Limiter")
+            .field("quota", &self.quota)
+            .field("rule", &self.rule)
+            .field("state", &self.word.state())
+            .finish_non_exhaustive()
+    }
+}

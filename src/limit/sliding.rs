@@ -1,0 +1,173 @@
+//! The sliding-window counter: this window and the part of the last one that the sliding window still covers.
+//!
+//! The estimate is `last * (1 - elapsed) + this`, exact in integers; a call passes if it stays within the limit with its cost.
+//! (As described by Cloudflare, "Counting things, a lot of different things", 2017.)
+//!
+//! ```text
+//!  59                  2n+4  2n+3   2n   2n-1      n    n-1        0
+//! +--------------------------+----------+------------+-------------+
+//! |     window's number      |   turn   |    this    |    last     |
+//! +--------------------------+----------+------------+-------------+
+//! ```
+
+use super::{
+    admission::Answer,
+    meter::{Meter, RANGE_BITS, STATE_BITS, TURN_BITS, bits},
+};
+use crate::table::Decision;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sliding {
+    limit: u64,
+    window: u64,
+    /// Of each count.
+    bits: u32,
+}
+
+/// A state, taken apart, and how much of its window is over.
+#[derive(Clone, Copy)]
+struct Parts {
+    window: u64,
+    turn: u64,
+    this: u64,
+    last: u64,
+    elapsed: u64,
+}
+
+impl Sliding {
+    /// `limit` in `window` ns. `None`: they do not fit into a word.
+    pub(super) fn new(limit: u64, window: u64) -> Option<Sliding> {
+        let bits = bits(limit);
+        let windows = (1_u64 << RANGE_BITS) / window;
+        let needed = self::bits(windows) + TURN_BITS + 2 * bits;
+        (needed <= STATE_BITS).then_some(Sliding { limit, window, bits })
+    }
+
+    fn shift(&self) -> u32 {
+        2 * self.bits + TURN_BITS
+    }
+
+    fn split(&self, state: u64) -> Parts {
+        let low = |n: u64, bits: u32| n & ((1 << bits) - 1);
+        Parts {
+            window: state >> self.shift(),
+            turn: low(state >> (2 * self.bits), TURN_BITS),
+            this: low(state >> self.bits, self.bits),
+            last: low(state, self.bits),
+            elapsed: 0,
+        }
+    }
+
+    fn join(&self, parts: Parts) -> u64 {
+        ((parts.window << TURN_BITS | parts.turn) << self.bits | parts.this) << self.bits | parts.last
+    }
+
+    /// What counts now. Time does not go back, neither behind the state's window nor the horizon: there it is its beginning.
+    #[inline(always)]
+    fn present(&self, at: u64, state: Option<u64>, gone: u64) -> Parts {
+        // What is gone at a time is all before the window before that.
+        let (own, least) = (at / self.window, (gone >> self.shift()) + u64::from(gone > 0));
+        let (window, elapsed) = if own >= least { (own, at - own * self.window) } else { (least, 0) };
+        match state.map(|state| self.split(state)) {
+            Some(parts) if parts.window > window => parts,
+            Some(parts) if parts.window == window => Parts { elapsed, ..parts },
+            Some(parts) if parts.window + 1 == window => {
+                Parts { window, turn: 0, this: 0, last: parts.this, elapsed }
+            }
+            _ => Parts { window, turn: 0, this: 0, last: 0, elapsed },
+        }
+    }
+
+    /// How much of the last window still counts, rounded up.
+    #[inline(always)]
+    fn covered(&self, parts: Parts) -> u64 {
+        if parts.last == 0 {
+            return 0;
+        }
+        let covered = u128::from(parts.last) * u128::from(self.window - parts.elapsed);
+        u64::try_from(covered.div_ceil(u128::from(self.window))).unwrap_or(parts.last)
+    }
+
+    /// From when on, in a window, no more than `room` of the `last` one counts.
+    fn elapsed_with(&self, last: u64, room: u64) -> u64 {
+        if room >= last {
+            return 0;
+        }
+        // The least e with last * (window - e) <= room * window.
+        let kept = u128::from(room) * u128::from(self.window) / u128::from(last);
+        self.window - u64::try_from(kept).unwrap_or(0)
+    }
+
+    #[cold]
+    fn retry_after(&self, parts: Parts, cost: u64, at: u64) -> u64 {
+        let start = parts.window * self.window;
+        let passes = match self.limit.checked_sub(parts.this + cost) {
+            Some(room) if self.elapsed_with(parts.last, room) < self.window => {
+                start + self.elapsed_with(parts.last, room)
+            }
+            // In the next one. (At the end of that one at the latest: a cost is no more than the limit.)
+            _ => start + self.window + self.elapsed_with(parts.this, self.limit - cost),
+        };
+        passes - at
+    }
+}
+
+impl Meter for Sliding {
+    fn burst(&self) -> u64 {
+        self.limit
+    }
+
+    #[inline(always)]
+    fn take(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+        move |state, gone| {
+            let parts = self.present(at, state, gone);
+            let this = parts.this + cost;
+            // Rounding up changes nothing: it is compared with a whole number.
+            let Some(remaining) = self.limit.checked_sub(this + self.covered(parts)) else {
+                return Decision::Keep(match cost {
+                    0 => Answer::Allowed { remaining: 0, reset_after: self.reset_after(parts, at), delay: 0 },
+                    _ => Answer::Denied { retry_after: self.retry_after(parts, cost, at) },
+                });
+            };
+            let parts = Parts { this, ..parts };
+            let answer = Answer::Allowed { remaining, reset_after: self.reset_after(parts, at), delay: 0 };
+            if cost == 0 {
+                return Decision::Keep(answer);
+            }
+            Decision::Publish(self.join(parts), answer)
+        }
+    }
+
+    fn forget(self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+        move |state, gone| {
+            let parts = self.present(at, state, gone);
+            if parts.this + parts.last == 0 || (parts.turn + 1) >> TURN_BITS > 0 {
+                return Decision::Keep(false);
+            }
+            Decision::Publish(self.join(Parts { turn: parts.turn + 1, this: 0, last: 0, ..parts }), true)
+        }
+    }
+
+    fn gone_at(&self, at: u64) -> u64 {
+        // (Before the second window all is empty.)
+        (at / self.window).saturating_sub(1) << self.shift()
+    }
+
+    fn is_fresh(&self, state: u64, at: u64) -> bool {
+        let parts = self.present(at, Some(state), 0);
+        parts.this + parts.last == 0
+    }
+
+    fn memory(&self) -> u64 {
+        2 * self.window
+    }
+}
+
+impl Sliding {
+    /// Until nothing counts any more.
+    #[inline(always)]
+    fn reset_after(&self, parts: Parts, at: u64) -> u64 {
+        let windows = if parts.this > 0 { 2 } else { u64::from(parts.last > 0) };
+        if windows == 0 { 0 } else { (parts.window + windows) * self.window - at }
+    }
+}
