@@ -218,7 +218,8 @@ impl KeyedLimiterBuilder {
             table: KeyTable::new(plan).map_err(of_clients)?,
             rule,
             quota: self.quota,
-            origin: self.algorithm.origin(self.quota, lateness),
+            // A granule: the first call is after all that `newest` can begin with.
+            origin: self.algorithm.origin(self.quota, lateness + granule),
             lateness,
             max_jump,
             granule,
