@@ -106,17 +106,17 @@ impl Limiter {
     /// What [`Limiter::check_at`] would answer. Nothing is taken.
     #[must_use]
     pub fn peek_at(&self, cost: u64, now: Tick) -> Admission {
-        let at = self.origin.foresee(now);
+        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
         with_meter!(self.rule, meter => match cost {
             cost if cost > meter.burst() => Admission::Never,
             cost => self.word.update(meter.peek(at, cost)).into(),
         })
     }
 
-    /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: of the buckets up to 127 times, of
-    /// the windows 15 times, in the time that a full one takes to empty.)
+    /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: see
+    /// [`super::KeyedLimiter::forget_at`].)
     pub fn forget_at(&self, now: Tick) -> bool {
-        let at = self.origin.foresee(now);
+        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
         with_meter!(self.rule, meter => self.word.update(meter.forget(at)))
     }
 
