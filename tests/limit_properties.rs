@@ -5,9 +5,9 @@
 
 mod common;
 
-use common::limit::{ALGORITHMS, Clients, LAST, Model, Stamps, is_window};
+use common::limit::{ALGORITHMS, Clients, LAST, Model, Stamps, is_window, step};
 use proptest::prelude::*;
-use std::time::Duration;
+use std::{thread, time::Duration};
 use windlass::{Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, Quota, Seed, Tick};
 
 const SECOND: u64 = 1_000_000_000;
@@ -334,5 +334,267 @@ proptest! {
         }
         let stats = limiter.stats();
         prop_assert_eq!((stats.late, stats.jumps, stats.unknown), (twin.late, twin.jumps, 0));
+    }
+}
+
+fn build(algorithm: Algorithm, (permits, per, burst): (u64, u64, u64)) -> Option<Limiter> {
+    let quota = Quota::new(permits, Duration::from_nanos(per));
+    let quota = if is_window(algorithm) { quota } else { quota.burst(burst) };
+    Limiter::builder(quota).algorithm(algorithm).build().ok()
+}
+
+/// Permits, nanoseconds, burst: as they come.
+fn any_quota() -> impl Strategy<Value = (u64, u64, u64)> {
+    let real = prop_oneof![
+        Just((11, SECOND)),
+        Just((997, SECOND)),
+        Just((3_000_000, SECOND)),
+        Just((1001, SECOND)),
+        Just((1_000_000_007, 7 * SECOND)),
+        Just((13, 3600 * SECOND)),
+    ];
+    let any = (1..100_u64, prop_oneof![1000..SECOND, 1..100 * SECOND, 1..366 * DAY]);
+    let many = (1..10_000_000_u64, prop_oneof![SECOND..100 * SECOND, 1..366 * DAY]);
+    (prop_oneof![real, any, many], prop_oneof![Just(1), 1..10_u64, 1..1000_u64])
+        .prop_map(|((permits, per), burst)| (permits, per, burst))
+}
+
+fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).expect("in range")
+}
+
+/// Who asks for all it can get: at once, as soon as it is told, in between, or when the present window ends.
+#[derive(Clone, Copy, Debug)]
+enum Greed {
+    Now,
+    Retry,
+    /// A part of the time until then, in 64ths.
+    Wait(u64),
+    /// So much before the end of the window.
+    End(u64),
+    Intervals(u64),
+    Back(u64),
+}
+
+fn greed() -> impl Strategy<Value = Greed> {
+    prop_oneof![
+        4 => Just(Greed::Now),
+        4 => Just(Greed::Retry),
+        1 => (0..64_u64).prop_map(Greed::Wait),
+        1 => (1..3_u64).prop_map(Greed::End),
+        1 => (0..10_u64).prop_map(Greed::Intervals),
+        1 => prop_oneof![1..10_u64, 1..SECOND].prop_map(Greed::Back),
+    ]
+}
+
+/// When it was let in and for how much; of a queue: when it went on.
+fn admitted(limiter: &Limiter, per: u64, interval: u64, asks: &[(Greed, u64)]) -> Vec<(u64, u64)> {
+    let (mut now, mut retry_at, mut all) = (1000 * DAY, 1000 * DAY, Vec::new());
+    for &(greed, cost) in asks {
+        now = match greed {
+            Greed::Now => now,
+            Greed::Retry => now.max(retry_at),
+            Greed::Wait(part) => now + retry_at.saturating_sub(now) / 64 * part,
+            Greed::End(before) => (now / per + 1) * per - before.min(per),
+            Greed::Intervals(n) => now + n * interval,
+            Greed::Back(by) => now - by,
+        };
+        if now > 2500 * DAY {
+            // Before time stands still.
+            break;
+        }
+        match limiter.check_at(cost, Tick(now)) {
+            Admission::Allowed { delay, .. } => all.push((now + nanos(delay), cost)),
+            Admission::Denied { retry_after } => {
+                retry_at = now + nanos(retry_after);
+                assert!(limiter.peek_at(cost, Tick(retry_at)).is_allowed(), "{cost} at {retry_at}");
+                let early = limiter.peek_at(cost, Tick(retry_at - 1));
+                assert!(!early.is_allowed(), "{cost} before {retry_at}");
+            }
+            Admission::Never => {}
+        }
+    }
+    all
+}
+
+/// Permits in each span from one admission to another, with both.
+fn spans(all: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64, u64)> {
+    (0..all.len()).flat_map(move |from| {
+        let mut sum = 0;
+        all[from..].iter().map(move |&(to, cost)| {
+            sum += cost;
+            (all[from].0, to, sum)
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(1500))]
+
+    /// The table in the documentation of `Algorithm`; and a retry is exact, whatever the quota.
+    #[test]
+    fn bounds(
+        algorithm in prop::sample::select(ALGORITHMS.to_vec()),
+        quota in any_quota(),
+        asks in prop::collection::vec((greed(), prop_oneof![3 => Just(1), 1 => 1..1000_u64]), 1..100),
+    ) {
+        let (permits, per, burst) = quota;
+        let Some(limiter) = build(algorithm, quota) else { return Ok(()) };
+        // There are but a few steps of time before the first call.
+        prop_assert!(limiter.check_at(0, Tick(900 * DAY)).is_allowed());
+        let mut all = admitted(&limiter, per, per.div_ceil(permits), &asks);
+        let at_most = |span: u64| {
+            u64::try_from(u128::from(span) * u128::from(permits) / u128::from(per)).expect("in range")
+        };
+        if is_window(algorithm) {
+            // Whose clock went back gains nothing by it: as if it had stood still.
+            let mut newest = 0;
+            all.iter_mut().for_each(|(at, _)| {
+                newest = newest.max(*at);
+                *at = newest;
+            });
+        } else if algorithm != Algorithm::LeakyQueue {
+            // .. nor here, by whatever clock.
+            all.sort_by_key(|&(at, _)| at);
+        }
+        for (from, to, sum) in spans(&all) {
+            let span = to - from;
+            match algorithm {
+                Algorithm::FixedWindow => prop_assert!(sum <= permits * (to / per - from / per + 1)),
+                Algorithm::SlidingCounter => {
+                    prop_assert!(sum <= permits * (to / per - from / per + 1));
+                    prop_assert!(span > per || sum < 2 * permits);
+                }
+                // The last one's permits go on from then on.
+                Algorithm::LeakyQueue => {
+                    let last = all.iter().rev().find(|&&(at, _)| at == to).map_or(0, |&(_, cost)| cost);
+                    let most = at_most(span + step(permits, per)) + last;
+                    prop_assert!(sum <= most, "{} in {}", sum, span);
+                }
+                _ => {
+                    let most = burst + at_most(span + step(permits, per) - 1);
+                    prop_assert!(sum <= most, "{} in {}", sum, span);
+                }
+            }
+        }
+    }
+
+    /// Each permit comes no sooner than by the exact quota, and later by no more than what an interval is rounded by, each time, and
+    /// a step of time. (Without a burst a step each time: who comes at the next one has let the time until then go by.)
+    #[test]
+    fn rounded(quota in any_quota(), algorithm in 0..2_usize) {
+        let (permits, per, burst) = quota;
+        let Some(limiter) = build(ALGORITHMS[algorithm], quota) else { return Ok(()) };
+        let (start, step) = (7 * SECOND, step(permits, per));
+        prop_assert!(limiter.check_at(burst, Tick(start)).is_allowed());
+        let (mut now, rounded_by) = (start, if step == 4 { 4 } else { 125 });
+        // Before time stands still.
+        for k in (1..100_u64).take_while(|k| k * per / permits < 2000 * DAY) {
+            let Admission::Denied { retry_after } = limiter.check_at(1, Tick(now)) else {
+                panic!("more than the burst")
+            };
+            now += nanos(retry_after);
+            prop_assert!(limiter.check_at(1, Tick(now)).is_allowed());
+            let (span, k, n) = (u128::from(now - start), u128::from(k), u128::from(permits));
+            prop_assert!(span * n >= k * u128::from(per), "permit {} after {}", k, span);
+            let steps = if burst == 1 { k } else { 1 };
+            let latest = k * (u128::from(per) + rounded_by * n) + steps * u128::from(step) * n;
+            prop_assert!(span * n < latest, "permit {} after {}", k, span);
+        }
+    }
+
+    /// Who is late by no more than the lateness is judged as by a limiter of its own.
+    #[test]
+    fn late(
+        setting in setting(),
+        lateness in prop_oneof![1..1000_u64, 1..SECOND, 1..DAY],
+        calls in prop::collection::vec((0..3_usize, cost(), 0..3_u8, any::<u64>()), 1..60),
+    ) {
+        let setting = Setting { first: 1000 * DAY, ..setting };
+        let keyed = setting.keyed().lateness(Duration::from_nanos(lateness)).build().expect("valid");
+        let each = [setting.limiter(), setting.limiter(), setting.limiter()];
+        // For the time before their first calls.
+        each.iter().for_each(|limiter| assert!(limiter.check_at(0, Tick(900 * DAY)).is_allowed()));
+        let mut newest = setting.first;
+        for (client, cost, kind, number) in calls {
+            let now = Tick(match kind {
+                0 => newest,
+                1 => newest + number % (3 * setting.interval() + lateness),
+                _ => newest - number % (lateness + 1),
+            });
+            if now.0 > 3000 * DAY {
+                // Before time stands still.
+                break;
+            }
+            let cost = cost.of(setting.burst);
+            let admission = keyed.check_at(client as u64, cost, now);
+            if cost <= setting.burst {
+                newest = newest.max(now.0);
+            }
+            prop_assert_eq!(admission, each[client].check_at(cost, now), "{} at {}", client, now);
+            if number % 16 == 0 {
+                prop_assert_eq!(keyed.forget_at(client as u64, now), each[client].forget_at(now));
+            }
+        }
+        prop_assert_eq!(keyed.stats().late, 0);
+    }
+
+    /// A client counts from its first permit until it has all of them back.
+    #[test]
+    fn fresh_clients_leave(setting in setting(), costs in prop::collection::vec(cost(), 1..50)) {
+        let setting = Setting { first: setting.first.min(1000 * DAY), ..setting };
+        let keyed = setting.keyed().build().expect("valid");
+        let costs: Vec<u64> = costs.into_iter().map(|cost| cost.of(setting.burst)).collect();
+        for (client, &cost) in costs.iter().enumerate() {
+            let _ = keyed.check_at(client as u64, cost, Tick(setting.first));
+        }
+        let known = costs.iter().filter(|&&cost| (1..=setting.burst).contains(&cost)).count() as u64;
+        prop_assert_eq!(keyed.stats().clients, known);
+        // Time goes on in steps of a 1024th of it at most.
+        let memory = setting.model().memory();
+        let gone = Tick(setting.first + memory + memory / 1024 + 1);
+        keyed.maintain_at(gone, 1);
+        prop_assert_eq!(keyed.stats().clients, 0);
+        for client in 0..costs.len() as u64 {
+            prop_assert_eq!(
+                keyed.check_at(client, 0, gone),
+                Admission::Allowed {
+                    remaining: setting.burst,
+                    reset_after: Duration::ZERO,
+                    delay: Duration::ZERO,
+                }
+            );
+        }
+    }
+}
+
+/// What a table has grown by comes back when its clients are fresh again; meanwhile no permit is lost or won.
+#[test]
+fn memory_comes_back() {
+    for algorithm in ALGORITHMS {
+        let builder = KeyedLimiter::builder(Quota::new(3, Duration::from_secs(60))).algorithm(algorithm);
+        let keyed = builder.clients(10).max_memory(64 << 20).seed(Seed(7)).build().expect("valid");
+        let least = keyed.memory_bytes();
+        for round in 0..2_u64 {
+            let start = (1 + 1000 * round) * SECOND * 60;
+            for permit in 0..4 {
+                for client in 0..20_000_u64 {
+                    let admission = keyed.check_at(client, 1, Tick(start));
+                    assert_eq!(admission.is_allowed(), permit < 3, "{algorithm:?}, {client}");
+                }
+            }
+            let stats = keyed.stats();
+            assert!(stats.memory_bytes > 20_000 * 20 && stats.unknown == 0, "{stats:?}");
+            let end = Tick(start + 300 * SECOND);
+            for _ in 0..1_000_000 {
+                if !keyed.maintain_at(end, 64) && keyed.memory_bytes() <= 2 * least {
+                    break;
+                }
+                thread::yield_now();
+            }
+            let stats = keyed.stats();
+            assert_eq!(stats.clients, 0);
+            assert!(stats.memory_bytes <= 2 * least && stats.shrunk > 0, "{algorithm:?}: {least}, {stats:?}");
+        }
     }
 }
