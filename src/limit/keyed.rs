@@ -279,10 +279,12 @@ impl KeyedLimiter {
     #[must_use]
     pub fn peek_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
-        let at = self.origin.foresee(now);
-        with_judge!(&self.judges, judge => match cost {
-            cost if cost > judge.burst() => Admission::Never,
-            cost => with_wide!(self.table.wide(), wide => {
+        let newest = self.newest.load(Relaxed);
+        let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
+        with_judge!(&self.judges, judge => match (cost, at) {
+            (cost, _) if cost > judge.burst() => Admission::Never,
+            (_, None) => self.unknown(),
+            (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
                 let guard = epoch::pin();
                 let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
                 answer.map_or_else(|_| self.unknown(), Admission::from)
@@ -290,9 +292,9 @@ impl KeyedLimiter {
         })
     }
 
-    /// Gives a client back all that it has taken. Whether there was something. (`false` also when that was done too often: of
-    /// the buckets up to 127 times, of the windows 15 times, in the time that a full one takes to empty; 3 times of buckets with less
-    /// than a millisecond between permits.)
+    /// Gives a client back all that it has taken. Whether there was something. (`false` also when it has been done too often: in a window
+    /// 15 times; of a bucket when more than 127 admissions have come since it was done, 3 of one with less than a millisecond between
+    /// permits, in the time in which an empty one fills; and when `now` lies before an admission by more than that time.)
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let at = self.origin.past(now);

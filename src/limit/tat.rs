@@ -129,6 +129,8 @@ impl Meter for Tat {
             let now = if twin!(OwnTime) { now } else { now.max(self.split(gone).0) };
             let (raw, tat) = state.map_or((0, 0), |state| (self.split(state).0, self.tat(state)));
             if cost == 0 {
+                // What is over at the horizon is over.
+                let tat = if tat > now { tat } else { 0 };
                 return Decision::Keep(self.allowed(tat, now, tat, at));
             }
             let (start, price) = (tat.max(now), cost * self.interval);
