@@ -222,8 +222,8 @@
 // the last per_ns still cover.
 #define WINDLASS_ALGORITHM_SLIDING_COUNTER 4
 
-// algorithm: the times of a client's last permits, exactly. This release does not have it yet, and
-// refuses it.
+// algorithm: so many in any span of per_ns: the times of a client's last permits are kept, for which
+// it takes 30 bytes more and 10 for each permit of the quota.
 #define WINDLASS_ALGORITHM_SLIDING_LOG 5
 
 // on_unknown: such a client is denied, to come again after per_ns / permits.
@@ -533,8 +533,8 @@ typedef struct windlass_limiter_config {
     // with. One is known from its first permit until it has all of them back. 40 bytes each.
     // Default: 1000000.
     uint64_t clients;
-    // Lets it grow, up to so many bytes, and shrink again, as in windlass_dedup_config. Default: 0, it
-    // keeps the size that it is made with.
+    // Lets it grow, up to so many bytes, and shrink again, as in windlass_dedup_config; not with
+    // WINDLASS_ALGORITHM_SLIDING_LOG. Default: 0, it keeps the size that it is made with.
     uint64_t max_memory;
     // The seed of the hash. Default: a random one, drawn by the init function. Set it where
     // several processes must agree; with a seed that others know they can make keys that collide.

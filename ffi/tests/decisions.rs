@@ -258,12 +258,13 @@ fn global_of_rust(number: usize, quota: &str, calls: &[Call]) -> String {
 }
 
 /// By their numbers in C.
-const ALGORITHMS: [Algorithm; 5] = [
+const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Gcra,
     Algorithm::TokenBucket,
     Algorithm::LeakyQueue,
     Algorithm::FixedWindow,
     Algorithm::SlidingCounter,
+    Algorithm::SlidingLog,
 ];
 
 /// The calls in a file, for the C program.
@@ -361,6 +362,7 @@ fn a_log_through_limiters() {
         ("token_bucket", 1, ""),
         ("fixed_window", 3, ""),
         ("sliding_counter_whole", 4, ""),
+        ("sliding_log", 5, ""),
     ];
     let limits = answers[file][view]["in_order"]["limit"].as_object().expect("answers");
     // Under valgrind one is enough.

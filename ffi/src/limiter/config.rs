@@ -26,8 +26,8 @@ pub const WINDLASS_ALGORITHM_FIXED_WINDOW: u32 = 3;
 /// algorithm: an estimate: what this window of the clock has, and of the last one as large a part as
 /// the last per_ns still cover.
 pub const WINDLASS_ALGORITHM_SLIDING_COUNTER: u32 = 4;
-/// algorithm: the times of a client's last permits, exactly. This release does not have it yet, and
-/// refuses it.
+/// algorithm: so many in any span of per_ns: the times of a client's last permits are kept, for which
+/// it takes 30 bytes more and 10 for each permit of the quota.
 pub const WINDLASS_ALGORITHM_SLIDING_LOG: u32 = 5;
 
 /// on_unknown: such a client is denied, to come again after per_ns / permits.
@@ -62,8 +62,8 @@ pub struct windlass_limiter_config {
     /// with. One is known from its first permit until it has all of them back. 40 bytes each.
     /// Default: 1000000.
     pub clients: u64,
-    /// Lets it grow, up to so many bytes, and shrink again, as in windlass_dedup_config. Default: 0, it
-    /// keeps the size that it is made with.
+    /// Lets it grow, up to so many bytes, and shrink again, as in windlass_dedup_config; not with
+    /// WINDLASS_ALGORITHM_SLIDING_LOG. Default: 0, it keeps the size that it is made with.
     pub max_memory: u64,
     /// The seed of the hash. Default: a random one, drawn by the init function. Set it where
     /// several processes must agree; with a seed that others know they can make keys that collide.
@@ -200,9 +200,8 @@ impl Settings {
 
     pub(super) fn keyed(&self) -> Result<KeyedLimiter, Failure> {
         // What is beyond the machine is a wrong setting, what is not to be had now is not.
-        self.builder().memory_bytes()?;
         self.builder().build().map_err(|error| {
-            let no_memory = error.field == "clients";
+            let no_memory = error.field == "clients" && error.limit == "what the system can allocate";
             let failure = Failure::from(error);
             if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
         })
@@ -243,11 +242,8 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
         WINDLASS_ALGORITHM_LEAKY_QUEUE => Algorithm::LeakyQueue,
         WINDLASS_ALGORITHM_FIXED_WINDOW => Algorithm::FixedWindow,
         WINDLASS_ALGORITHM_SLIDING_COUNTER => Algorithm::SlidingCounter,
-        WINDLASS_ALGORITHM_SLIDING_LOG => {
-            let limit = "a WINDLASS_ALGORITHM_ (0 to 4): the sliding log is not there yet";
-            return wrong("algorithm", config.algorithm, limit);
-        }
-        other => return wrong("algorithm", other, "a WINDLASS_ALGORITHM_ (0 to 4)"),
+        WINDLASS_ALGORITHM_SLIDING_LOG => Algorithm::SlidingLog,
+        other => return wrong("algorithm", other, "a WINDLASS_ALGORITHM_ (0 to 5)"),
     };
     let on_unknown = match config.on_unknown {
         WINDLASS_ON_UNKNOWN_DENY => OnUnknown::Deny,

@@ -106,10 +106,7 @@ fn wrong_settings() {
     both_say(|c| c.burst = u64::MAX, "quota: 10/s burst 18446744073709551615 is out of range: ");
     both_say(|c| (c.algorithm, c.burst) = (3, 9), "burst: 9 is out of range: 10, the quota's, or none");
     both_say(|c| (c.algorithm, c.permits) = (4, 1 << 20), "quota: 1048576/s is out of range: ");
-    let log =
-        "algorithm: 5 is out of range: a WINDLASS_ALGORITHM_ (0 to 4): the sliding log is not there yet";
-    both_say(|c| c.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG, log);
-    both_say(|c| c.algorithm = 6, "algorithm: 6 is out of range: a WINDLASS_ALGORITHM_ (0 to 4)");
+    both_say(|c| c.algorithm = 6, "algorithm: 6 is out of range: a WINDLASS_ALGORITHM_ (0 to 5)");
     both_say(|c| c.on_unknown = 2, "on_unknown: 2 is out of range: WINDLASS_ON_UNKNOWN_DENY (0) or ");
     both_say(|c| c.flags = 1, "flags: 1 is out of range: 0");
     both_say(|c| c.reserved[3] = 5, "reserved: 5 is out of range: 0");
@@ -117,6 +114,11 @@ fn wrong_settings() {
     says(|c| c.clients = u64::MAX, "clients: 18446744073709551615 is out of range: 1 to ");
     says(|c| c.lateness_ns = u64::MAX, "lateness: ");
     says(|c| c.max_jump_ns = 0, "max_jump: 0 ns is out of range: 1 to ");
+    says(
+        |c| (c.algorithm, c.max_memory) = (5, 1 << 30),
+        "max_memory: 1073741824 bytes is out of range: none",
+    );
+    says(|c| (c.algorithm, c.clients) = (5, 1 << 31), "clients: 2147483648");
     says(|c| c.max_memory = 1, "max_memory: 1 bytes is out of range: ");
     for size in [0, 111, 4097, u32::MAX] {
         assert_eq!(refused_with(|c| c.struct_size = size).0, WINDLASS_E_STRUCT_SIZE);

@@ -290,8 +290,8 @@ static void errors(void) {
     CHECK(strncmp(error.detail, "quota: ", 7) == 0 && config.permits == 0);
     CHECK(windlass_limiter_config_quota(&config, "10/s burst", 4, NULL) == WINDLASS_OK);
     CHECK(config.permits == 10 && config.burst == 0 && config.per_ns == 1000000000);
-    config.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG;
-    settings_fail(&config, WINDLASS_E_ARG, "algorithm: 5 is out of range: ");
+    config.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG + 1;
+    settings_fail(&config, WINDLASS_E_ARG, "algorithm: 6 is out of range: ");
     config.algorithm = WINDLASS_ALGORITHM_FIXED_WINDOW;
     config.burst = 11;
     settings_fail(&config, WINDLASS_E_ARG, "burst: 11 is out of range: 10, ");
@@ -341,6 +341,7 @@ static void threads(uint32_t algorithm) {
     uint64_t of_key = 0, of_all = 0;
     unsigned t;
     config.algorithm = algorithm;
+    config.clients = 100;
     limiter = made(&config);
     CHECK(windlass_global_limiter_new(&config, &global, NULL) == WINDLASS_OK);
     memset(workers, 0, sizeof workers);
@@ -373,7 +374,7 @@ int main(int argc, char **argv) {
     unknown_clients(WINDLASS_ON_UNKNOWN_ALLOW);
     growth();
     errors();
-    for (algorithm = WINDLASS_ALGORITHM_GCRA; algorithm <= WINDLASS_ALGORITHM_SLIDING_COUNTER; algorithm++)
+    for (algorithm = WINDLASS_ALGORITHM_GCRA; algorithm <= WINDLASS_ALGORITHM_SLIDING_LOG; algorithm++)
         threads(algorithm);
     return 0;
 }

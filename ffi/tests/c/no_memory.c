@@ -38,5 +38,9 @@ int main(void) {
     limits.clients = 4000000;
     CHECK(windlass_limiter_new(&limits, &limiter, &error) == WINDLASS_E_NOMEM);
     CHECK(limiter == NULL && strncmp(error.detail, "clients: ", 9) == 0);
+    limits.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG; /* the table fits, but not the logs */
+    limits.clients = 800000;
+    CHECK(windlass_limiter_new(&limits, &limiter, &error) == WINDLASS_E_NOMEM);
+    CHECK(limiter == NULL && strncmp(error.detail, "clients: ", 9) == 0);
     return 0;
 }
