@@ -64,12 +64,12 @@ impl Origin {
         }
     }
 
-    /// The stamp that `now` has, or would have if it came first.
+    /// What [`Origin::at`] would say, if `now` came first as well.
     #[inline]
-    pub(crate) fn foresee(&self, now: Tick) -> u64 {
+    pub(crate) fn foresee(&self, now: Tick) -> Option<u64> {
         match self.first.load(Relaxed) {
-            UNSET => self.base + now.0 % self.grid * self.tick,
-            _ => self.at(now).unwrap_or(MAX_STAMP),
+            UNSET => Some(self.base + now.0 % self.grid * self.tick),
+            _ => self.at(now),
         }
     }
 

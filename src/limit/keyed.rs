@@ -115,6 +115,8 @@ pub struct LimiterStats {
     pub late: u64,
     /// Calls whose tick lay too far ahead, answered as those of unknown clients.
     pub jumps: u64,
+    /// Whether 128-bit atomic operations are lock-free on this machine.
+    pub lock_free: bool,
 }
 
 /// Settings of a [`KeyedLimiter`]. Made by [`KeyedLimiter::builder`].
@@ -192,7 +194,7 @@ impl KeyedLimiterBuilder {
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
-        Geometry::for_keys(self.clients).map_err(|error| ConfigError { field: "clients", ..error })
+        Geometry::for_keys(self.clients).map_err(of_clients)
     }
 
     /// Checks the settings and allocates.
@@ -216,11 +218,13 @@ impl KeyedLimiterBuilder {
         // How far a state that is published lies above the horizon.
         let reach = lateness + granule + memory;
         let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
+        let plan = Plan { geometry, span, evict_within: None, limit, bytes: None };
         Ok(KeyedLimiter {
-            table: KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?,
+            table: KeyTable::new(plan).map_err(of_clients)?,
             judges,
             quota: self.quota,
-            origin: self.algorithm.origin(self.quota, lateness),
+            // A granule: the first call is after all that `newest` can begin with.
+            origin: self.algorithm.origin(self.quota, lateness + granule),
             lateness,
             max_jump,
             granule,
@@ -231,6 +235,11 @@ impl KeyedLimiterBuilder {
             counts: Counts::default(),
         })
     }
+}
+
+/// What a table calls capacity.
+fn of_clients(error: ConfigError) -> ConfigError {
+    ConfigError { field: "clients", ..error }
 }
 
 impl KeyedLimiter {
@@ -270,10 +279,12 @@ impl KeyedLimiter {
     #[must_use]
     pub fn peek_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
-        let at = self.origin.foresee(now);
-        with_judge!(&self.judges, judge => match cost {
-            cost if cost > judge.burst() => Admission::Never,
-            cost => with_wide!(self.table.wide(), wide => {
+        let newest = self.newest.load(Relaxed);
+        let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
+        with_judge!(&self.judges, judge => match (cost, at) {
+            (cost, _) if cost > judge.burst() => Admission::Never,
+            (_, None) => self.unknown(),
+            (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
                 let guard = epoch::pin();
                 let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
                 answer.map_or_else(|_| self.unknown(), Admission::from)
@@ -281,9 +292,9 @@ impl KeyedLimiter {
         })
     }
 
-    /// Gives a client back all that it has taken. Whether there was something. (`false` also when that was done too often: of
-    /// the buckets up to 127 times, of the windows 15 times, in the time that a full one takes to empty; 3 times of buckets with less
-    /// than a millisecond between permits.)
+    /// Gives a client back all that it has taken. Whether there was something. (`false` also when it has been done too often: in a window
+    /// 15 times; of a bucket when more than 127 admissions have come since it was done, 3 of one with less than a millisecond between
+    /// permits, in the time in which an empty one fills; and when `now` lies before an admission by more than that time.)
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let at = self.origin.past(now);
@@ -323,6 +334,7 @@ impl KeyedLimiter {
             unknown: self.counts.unknown.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
+            lock_free: crate::sync::is_lock_free(),
         }
     }
 

@@ -23,7 +23,7 @@ use std::fmt;
 /// use windlass::{Admission, Limiter, Quota, Tick};
 ///
 /// let limiter = Limiter::builder(Quota::new(2, Duration::from_secs(1))).build()?;
-/// let at = |millis| Tick(millis * 1_000_000);
+/// let at = |millis: u64| Tick(millis * 1_000_000);
 /// assert!(limiter.check_at(1, at(0)).is_allowed());
 /// assert!(limiter.check_at(1, at(100)).is_allowed());
 /// assert_eq!(limiter.check_at(1, at(200)), Admission::Denied { retry_after: Duration::from_millis(300) });
@@ -103,17 +103,17 @@ impl Limiter {
     /// What [`Limiter::check_at`] would answer. Nothing is taken.
     #[must_use]
     pub fn peek_at(&self, cost: u64, now: Tick) -> Admission {
-        let at = self.origin.foresee(now);
+        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
         with_sole!(&self.state, state => match cost {
             cost if cost > state.burst() => Admission::Never,
             cost => state.peek(cost, at).into(),
         })
     }
 
-    /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: of the buckets up to 127 times, of
-    /// the windows 15 times, in the time that a full one takes to empty.)
+    /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: see
+    /// [`super::KeyedLimiter::forget_at`].)
     pub fn forget_at(&self, now: Tick) -> bool {
-        let at = self.origin.foresee(now);
+        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
         with_sole!(&self.state, state => state.forget(at))
     }
 

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
 pub(crate) mod blocks;
+pub(crate) mod limit;
 pub(crate) mod ring;
 pub(crate) mod streams;
 pub(crate) mod twin;
