@@ -27,11 +27,11 @@ fn stream(seed: u64, events: usize, late: u64) -> Vec<Event> {
     (0..events).map(|_| event()).collect()
 }
 
-/// How a client's events are judged: 1 = allowed.
-type Rule = fn(&mut [u64; 3], u64, u64, u64) -> bool;
+/// How a client's event is judged by his state, N, T and the time: whether it is allowed.
+type Rule = fn(&mut [u64; 7], u64, u64, u64) -> bool;
 
 /// A burst of N. In units of 1/N ms.
-fn gcra([tat, ..]: &mut [u64; 3], n: u64, t: u64, now: u64) -> bool {
+fn gcra([tat, ..]: &mut [u64; 7], n: u64, t: u64, now: u64) -> bool {
     spaced(tat, n, t, now, n)
 }
 
@@ -42,12 +42,12 @@ fn spaced(tat: &mut u64, n: u64, t: u64, now: u64, burst: u64) -> bool {
     allowed
 }
 
-fn no_burst([tat, ..]: &mut [u64; 3], n: u64, t: u64, now: u64) -> bool {
+fn no_burst([tat, ..]: &mut [u64; 7], n: u64, t: u64, now: u64) -> bool {
     spaced(tat, n, t, now, 1)
 }
 
 /// Who comes late counts in the window that is open for his client.
-fn fixed([window, count, _]: &mut [u64; 3], n: u64, t: u64, now: u64) -> bool {
+fn fixed([window, count, ..]: &mut [u64; 7], n: u64, t: u64, now: u64) -> bool {
     if now / t > *window {
         (*window, *count) = (now / t, 0);
     }
@@ -56,7 +56,7 @@ fn fixed([window, count, _]: &mut [u64; 3], n: u64, t: u64, now: u64) -> bool {
 }
 
 /// For times that do not go back.
-fn sliding([window, this, last]: &mut [u64; 3], n: u64, t: u64, now: u64) -> bool {
+fn sliding([window, this, last, ..]: &mut [u64; 7], n: u64, t: u64, now: u64) -> bool {
     if now / t > *window {
         (*last, *this) = (if now / t == *window + 1 { *this } else { 0 }, 0);
         *window = now / t;
@@ -66,8 +66,19 @@ fn sliding([window, this, last]: &mut [u64; 3], n: u64, t: u64, now: u64) -> boo
     allowed
 }
 
+/// For N = 7, and times that do not go back (from T on).
+fn log(times: &mut [u64; 7], n: u64, t: u64, now: u64) -> bool {
+    assert_eq!(n, 7);
+    let allowed = times[0] + t <= now;
+    if allowed {
+        times.rotate_left(1);
+        times[6] = now;
+    }
+    allowed
+}
+
 fn judge(events: &[Event], rule: Rule, n: u64, t: u64) -> String {
-    let mut states: BTreeMap<u64, [u64; 3]> = BTreeMap::new();
+    let mut states: BTreeMap<u64, [u64; 7]> = BTreeMap::new();
     let judge = |&(client, now): &Event| rule(states.entry(client).or_default(), n, t, now);
     events.iter().map(judge).map(|allowed| if allowed { '1' } else { '0' }).collect()
 }
@@ -132,12 +143,13 @@ fn top(events: &[Event], decisions: &str, name: fn(u64) -> String) -> Value {
 
 #[test]
 fn every_format_and_order() {
-    let rules: [(&[&str], Rule); 5] = [
+    let rules: [(&[&str], Rule); 6] = [
         (&[], gcra),
         (&["--algorithm", "token-bucket"], gcra),
         (&["--burst", "1"], no_burst),
         (&["--algorithm", "fixed-window"], fixed),
         (&["--algorithm", "sliding-counter"], sliding),
+        (&["--algorithm", "sliding-log", "--clients", "1000"], log),
     ];
     for (seed, (options, write, name)) in (1..).zip(WRITINGS) {
         let events = stream(seed, 5000, 500);
@@ -150,8 +162,9 @@ fn every_format_and_order() {
         ];
         for (order, events) in orders {
             for (algorithm, rule) in &rules {
-                // An estimate of late events' windows is one of the windows that are open.
-                if order[0] == "--lateness" && algorithm.last() == Some(&"sliding-counter") {
+                // The definitions of these two say nothing about times that go back.
+                let by_log_or_estimate = algorithm.get(1).is_some_and(|name| name.starts_with("sliding"));
+                if order[0] == "--lateness" && by_log_or_estimate {
                     continue;
                 }
                 let expected = judge(&events, *rule, 7, 2000);
@@ -287,6 +300,11 @@ fn no_room_for_all_clients() {
             format!(" events {outcome} for lack of room for their clients: --max-memory is too small\n");
         assert!(said.err.contains(&line), "{}", said.err);
     }
+    // The log does not grow.
+    let log = [&args[..], &["--algorithm", "sliding-log", "--clients", "1000"]].concat();
+    let said = run(&log, &text).ok();
+    let line = " events denied for lack of room for their clients: --clients is too small\n";
+    assert!(said.err.contains(line), "{}", said.err);
     // With room it grows.
     let report = run(&[&args[..], &["--clients", "1000", "--report", "json"]].concat(), &text).ok().json();
     assert_eq!((number(&report, "allowed"), number(&report, "unknown")), (10_000, 0));
@@ -386,6 +404,20 @@ fn usage() {
         (
             &["--limit", "9/s", "--format", "tsv", "--key", "1", "--max-memory", "1M"],
             "--max-memory 1.0 MiB is out of range: 39936050 bytes or more, for the capacity".into(),
+        ),
+        (
+            &["--limit", "9/s", "--algorithm", "sliding-log", "--key", "1", "--max-memory", "5M"],
+            "--max-memory 5.0 MiB does not go with sliding-log, which does not grow: it has room for --clients".into(),
+        ),
+        (
+            &["--limit", "9/s", "--burst", "20", "--algorithm", "sliding-log"],
+            format!("--burst 20 (--algorithm sliding-log) is out of range: 9, {window}"),
+        ),
+        (
+            &["--limit", "16384/s", "--algorithm", "sliding-log"],
+            "--limit 16384/s (--algorithm sliding-log) is out of range: 16383 permits at most with this algorithm and \
+             time"
+                .into(),
         ),
         (
             &["--limit", "9/s", "--order", "sort"],

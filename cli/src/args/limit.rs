@@ -11,10 +11,14 @@ use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
 ///
 /// Each client, as --key tells them apart, may have so many events in so long; without --key all events together may. Records
 /// that are allowed are passed on unchanged, byte by byte; the summary has the clients that were denied most. A denial
-/// counts for nothing: who has been denied is let in as soon as one who had waited.
+/// counts for nothing: who has been denied is let in as soon as one who had waited. (Variants in which it counts are left out: a client
+/// that does not stop would never be let in again.)
+///
+/// Up to a million clients are counted one by one, in memory beside --max-memory: about 70 MB, and up to 350 bytes for each that is
+/// denied. Events of further ones are judged as exactly, and not listed.
 #[derive(Debug, Args)]
 #[command(mut_arg("capacity", |arg| arg.visible_alias("clients").requires("key").help(
-    "How many clients to have room for at first: 500000, 64k, 1M. It grows [default: 1M]"
+    "How many clients to have room for at first: 500000, 64k, 1M. It grows; with sliding-log it does not [default: 1M]"
 )))]
 #[command(mut_arg("max_memory", |arg| arg.requires("key")))]
 #[command(mut_arg("seed", |arg| arg.help(
@@ -37,7 +41,7 @@ pub(crate) struct LimitArgs {
     /// How it is counted
     #[arg(long, value_enum, default_value_t = AlgorithmKind::Gcra)]
     pub(crate) algorithm: AlgorithmKind,
-    /// How many events may come at once after a rest; not with windows and logs [default: those of the limit]
+    /// How many events may come at once after a rest; not with windows and the log [default: those of the limit]
     #[arg(long, value_name = "N")]
     pub(crate) burst: Option<Count>,
     /// Which records are written to stdout
@@ -45,7 +49,7 @@ pub(crate) struct LimitArgs {
     pub(crate) emit: Passed,
     #[command(flatten)]
     pub(crate) state: StateArgs,
-    /// What clients get for whom there is no room at --max-memory
+    /// What clients get for whom there is no room, at --max-memory
     #[arg(long, value_enum, default_value_t = UnknownKind::Deny, requires = "key", help_heading = "Memory")]
     pub(crate) on_unknown: UnknownKind,
     #[command(flatten)]
@@ -90,7 +94,7 @@ pub(crate) enum AlgorithmKind {
     Gcra,
     /// So many in each window of the clock
     FixedWindow,
-    /// The time of each of the last N is kept
+    /// So many in any DUR: the times of the last N are kept, 8 bytes each
     SlidingLog,
     /// This window, and the part of the last one that the last DUR still cover
     SlidingCounter,

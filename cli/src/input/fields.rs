@@ -178,6 +178,6 @@ mod tests {
         // Of each line the long field and "none" once, and an element for each event.
         assert_eq!(made.texts.len(), 2 * (long + 4 + many) + 1);
         // What is told of a key is short, and kept once for neighbours.
-        assert_eq!((made.names.len(), made.name_texts.len()), (2 * many, 2 * 256));
+        assert_eq!((made.names.len(), made.name_texts.len()), (2 * many, 256));
     }
 }

@@ -7,7 +7,7 @@ use windlass::{
 use crate::{
     args::{AlgorithmKind, LimitArgs, UnknownKind},
     failure::Failure,
-    room,
+    output, room,
 };
 
 /// As `--decisions` writes it.
@@ -37,21 +37,29 @@ impl Judge {
         let keyed = !args.key.is_empty();
         let seed = Seed(args.state.seed);
         let limiter = KeyedLimiter::builder(quota)
-            .algorithm(algorithm(args.algorithm)?)
+            .algorithm(algorithm(args.algorithm))
             .clients(if keyed {
                 usize::try_from(room::capacity(&args.state)).unwrap_or(usize::MAX)
             } else {
                 1
             })
-            .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
             .on_unknown(match args.on_unknown {
                 UnknownKind::Allow => OnUnknown::Allow,
                 UnknownKind::Deny => OnUnknown::Deny,
             })
             .lateness(args.lateness.duration)
-            .seed(seed)
-            .build()
-            .map_err(|error| refused(args, &error))?;
+            .seed(seed);
+        let limiter = match (args.algorithm, args.state.max_memory) {
+            (AlgorithmKind::SlidingLog, None) => limiter,
+            (AlgorithmKind::SlidingLog, Some(most)) => {
+                return Err(Failure::bad(format_args!(
+                    "--max-memory {} does not go with sliding-log, which does not grow: it has room for --clients",
+                    output::memory(most.0)
+                )));
+            }
+            (_, most) => limiter.max_memory(most.map_or(u64::MAX, |most| most.0)),
+        };
+        let limiter = limiter.build().map_err(|error| refused(args, &error))?;
         let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // Less what it keeps for late events and for the windows before the first.
         let before = nanos(args.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
@@ -97,19 +105,15 @@ impl Judge {
 /// Somewhat less than the 2^58 ns of a limiter's stamps.
 const STAMPS: u64 = (1 << 58) - (1 << 43);
 
-fn algorithm(kind: AlgorithmKind) -> Result<Algorithm, Failure> {
-    Ok(match kind {
+fn algorithm(kind: AlgorithmKind) -> Algorithm {
+    match kind {
         AlgorithmKind::Gcra => Algorithm::Gcra,
         AlgorithmKind::FixedWindow => Algorithm::FixedWindow,
-        AlgorithmKind::SlidingLog => {
-            return Err(Failure::bad(
-                "--algorithm sliding-log is not there yet; sliding-counter is near to it",
-            ));
-        }
+        AlgorithmKind::SlidingLog => Algorithm::SlidingLog,
         AlgorithmKind::SlidingCounter => Algorithm::SlidingCounter,
         AlgorithmKind::TokenBucket => Algorithm::TokenBucket,
         AlgorithmKind::LeakyQueue => Algorithm::LeakyQueue,
-    })
+    }
 }
 
 /// The builder's error in the words of the command line.

@@ -169,7 +169,7 @@ impl Report {
             );
         }
         if let Some(by) = &self.clients {
-            text += &by.what_is_lacking();
+            text += &by.what_is_lacking(self.algorithm != AlgorithmKind::SlidingLog.name());
         }
         let skipped = input.skipped();
         text + &output::skipped(skipped.records, skipped.first.as_deref())
@@ -216,7 +216,7 @@ impl ByClient {
         text
     }
 
-    fn what_is_lacking(&self) -> String {
+    fn what_is_lacking(&self, grows: bool) -> String {
         let mut text = String::new();
         if self.uncounted > 0 {
             let most = output::count(MOST as u64);
@@ -226,8 +226,9 @@ impl ByClient {
         if self.unknown > 0 {
             let outcome = if self.on_unknown == "allow" { "allowed" } else { "denied" };
             text += &format!(
-                "{} events {outcome} for lack of room for their clients: --max-memory is too small\n",
-                output::count(self.unknown)
+                "{} events {outcome} for lack of room for their clients: {} is too small\n",
+                output::count(self.unknown),
+                if grows { "--max-memory" } else { "--clients" }
             );
         }
         text
