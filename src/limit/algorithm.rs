@@ -1,6 +1,6 @@
 //! Which algorithm, and what it is built as.
 
-use super::{fixed::Fixed, quota::Quota, sliding::Sliding, tat::Tat};
+use super::{fixed::Fixed, logs::Logs, quota::Quota, ring::LogRule, sliding::Sliding, tat::Tat};
 use crate::{error::ConfigError, origin::Origin};
 
 /// How a limiter counts. With N permits in T, and a client that takes all it can get:
@@ -10,6 +10,7 @@ use crate::{error::ConfigError, origin::Origin};
 /// | [`Algorithm::Gcra`], [`Algorithm::TokenBucket`] | burst + N | burst + floor(W * N / T) |
 /// | [`Algorithm::LeakyQueue`] | N + 1 go on (they are spread out) | floor(W * N / T) + 1 go on |
 /// | [`Algorithm::FixedWindow`] | 2 N (N in each window of the clock) | N * (windows that W touches) |
+/// | [`Algorithm::SlidingLog`] | N | N * (ceil(W / T)) |
 /// | [`Algorithm::SlidingCounter`] | less than 2 N (from the end of one window on) | as the fixed window, in steady state N a T |
 ///
 /// A denial costs nothing, in none of them: a client that goes on knocking is not locked out for it, and who has been denied learns a
@@ -34,6 +35,9 @@ pub enum Algorithm {
     /// An estimate: what the present window has, and of the last window as large a part as the last T still cover. A call passes if
     /// the estimate with its cost stays within N. Exact in integers. For N^2/T up to 2^54 in 2^58 ns: 8,191 a second, 65,535 a minute.
     SlidingCounter,
+    /// N in any span of T: the times of the last N permits are kept, 8 bytes each, for each client that is known. Time is taken in
+    /// whole microseconds. For N up to 16,383.
+    SlidingLog,
 }
 
 /// The algorithm with its numbers.
@@ -42,19 +46,54 @@ pub(crate) enum Rule {
     Tat(Tat),
     Fixed(Fixed),
     Sliding(Sliding),
+    Log(LogRule),
 }
 
-/// Calls an expression with what the rule is.
-macro_rules! with_meter {
-    ($rule:expr, $meter:ident => $body:expr) => {
-        match $rule {
-            $crate::limit::algorithm::Rule::Tat($meter) => $body,
-            $crate::limit::algorithm::Rule::Fixed($meter) => $body,
-            $crate::limit::algorithm::Rule::Sliding($meter) => $body,
+/// What judges clients.
+pub(super) enum Judges {
+    Tat(Tat),
+    Fixed(Fixed),
+    Sliding(Sliding),
+    Log(Logs),
+}
+
+/// Calls an expression with the judge there is.
+macro_rules! with_judge {
+    ($judges:expr, $judge:ident => $body:expr) => {
+        match $judges {
+            $crate::limit::algorithm::Judges::Tat(judge) => {
+                let $judge = *judge;
+                $body
+            }
+            $crate::limit::algorithm::Judges::Fixed(judge) => {
+                let $judge = *judge;
+                $body
+            }
+            $crate::limit::algorithm::Judges::Sliding(judge) => {
+                let $judge = *judge;
+                $body
+            }
+            $crate::limit::algorithm::Judges::Log($judge) => $body,
         }
     };
 }
-pub(super) use with_meter;
+pub(super) use with_judge;
+
+impl Rule {
+    /// Bytes for so many clients beside the table.
+    pub(super) fn bytes(self, clients: usize) -> u64 {
+        if let Rule::Log(rule) = self { Logs::bytes_for(rule, clients) } else { 0 }
+    }
+
+    pub(super) fn for_clients(self, clients: usize) -> Result<Judges, ConfigError> {
+        Ok(match self {
+            Rule::Tat(tat) => Judges::Tat(tat),
+            Rule::Fixed(fixed) => Judges::Fixed(fixed),
+            Rule::Sliding(sliding) => Judges::Sliding(sliding),
+            Rule::Log(rule) => Judges::Log(Logs::new(rule, clients)?),
+        })
+    }
+}
 
 impl Algorithm {
     pub(super) fn rule(self, quota: Quota) -> Result<Rule, ConfigError> {
@@ -90,6 +129,9 @@ impl Algorithm {
             Algorithm::FixedWindow => {
                 window(Fixed::new(permits, per).map(Rule::Fixed), &|most| Fixed::new(most, per).is_some())
             }
+            Algorithm::SlidingLog => {
+                window(LogRule::new(permits, per).map(Rule::Log), &|most| LogRule::new(most, per).is_some())
+            }
             Algorithm::SlidingCounter => window(Sliding::new(permits, per).map(Rule::Sliding), &|most| {
                 Sliding::new(most, per).is_some()
             }),
@@ -102,7 +144,7 @@ impl Algorithm {
             Algorithm::FixedWindow | Algorithm::SlidingCounter => {
                 u64::try_from(quota.per.as_nanos()).unwrap_or(1)
             }
-            // Steps of both scales begin where they do in ticks.
+            // Steps of time begin where they do in ticks.
             _ => 1000,
         };
         Origin::new((lateness.div_ceil(grid) + 3) * grid, 0, grid)

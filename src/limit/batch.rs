@@ -1,6 +1,6 @@
 //! Many calls in one: all are hashed and their memory asked for ahead of the work.
 
-use super::{admission::Admission, algorithm::with_meter, keyed::KeyedLimiter};
+use super::{admission::Admission, algorithm::with_judge, keyed::KeyedLimiter};
 use crate::{
     hash::{Key, KeyHash},
     sync::{epoch, with_wide},
@@ -40,7 +40,7 @@ impl KeyedLimiter {
             let (key, cost, tick) = call(i);
             (key.key_hash(self.seed()), cost, tick)
         };
-        with_meter!(self.rule(), meter => with_wide!(self.table().wide(), wide => {
+        with_judge!(self.judges(), judge => with_wide!(self.table().wide(), wide => {
             let mut ahead = [(KeyHash { hi: 0, lo: 0 }, 0, Tick(0)); AHEAD];
             for start in (0..n).step_by(PINNED) {
                 let guard = epoch::pin();
@@ -60,7 +60,7 @@ impl KeyedLimiter {
                     if i + AHEAD < n {
                         ahead[i % AHEAD] = fetch(i + AHEAD);
                     }
-                    self.check_pinned(meter, &table, hash, cost, now)
+                    self.check_pinned(judge, &table, hash, cost, now)
                 }));
             }
         }));

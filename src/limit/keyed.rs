@@ -2,8 +2,8 @@
 
 use super::{
     admission::Admission,
-    algorithm::{Algorithm, Rule, with_meter},
-    meter::Meter,
+    algorithm::{Algorithm, Judges, with_judge},
+    judge::Judge,
     quota::Quota,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
         Ordering::{AcqRel, Relaxed},
         Wide, epoch, with_wide,
     },
-    table::{Decision, Geometry, KeyTable, Pinned, Plan},
+    table::{Geometry, KeyTable, Pinned, Plan},
     time::{Clock, Tick, Window},
 };
 use std::{fmt, time::Duration};
@@ -57,10 +57,11 @@ use std::{fmt, time::Duration};
 ///
 /// # Memory
 /// 40 bytes for each client of the capacity, all in. With [`KeyedLimiterBuilder::max_memory`] the table grows and shrinks: 32
-/// to 64 bytes a client.
+/// to 64 bytes a client. [`Algorithm::SlidingLog`] adds 30 bytes, and 10 for each of the N stamps; of what no client
+/// uses the system gives out nothing.
 pub struct KeyedLimiter {
     table: KeyTable,
-    rule: Rule,
+    judges: Judges,
     quota: Quota,
     origin: Origin,
     lateness: u64,
@@ -185,9 +186,9 @@ impl KeyedLimiterBuilder {
     /// Bytes that it will take to begin with.
     ///
     /// # Errors
-    /// If there are no clients, or more than the machine has memory for.
+    /// If there are no clients, or more than the machine has memory for, or the quota is out of range.
     pub fn memory_bytes(&self) -> Result<u64, ConfigError> {
-        Ok(self.geometry()?.bytes())
+        Ok(self.geometry()?.bytes() + self.algorithm.rule(self.quota)?.bytes(self.clients))
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
@@ -199,21 +200,25 @@ impl KeyedLimiterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<KeyedLimiter, ConfigError> {
-        let rule = self.algorithm.rule(self.quota)?;
+        let judges = self.algorithm.rule(self.quota)?.for_clients(self.clients)?;
         let window = Window::time(self.quota.per);
         let ticks = |field, span, least| settings::ticks(field, Window::time(span), window, least);
         let lateness = ticks("lateness", self.lateness, 0)?;
         let max_jump = self.max_jump.map_or(Ok(u64::MAX), |jump| ticks("max_jump", jump, 1))?;
         let geometry = self.geometry()?;
         let limit = settings::max_memory(self.max_memory, geometry.bytes())?;
-        let memory = with_meter!(rule, meter => meter.memory());
+        if let (Some(most), Algorithm::SlidingLog) = (limit, self.algorithm) {
+            let limit = "none, for sliding logs: there are as many as `clients`";
+            return Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit));
+        }
+        let memory = with_judge!(&judges, judge => judge.memory());
         let granule = 1 << (memory / 1024).max(1).ilog2();
         // How far a state that is published lies above the horizon.
         let reach = lateness + granule + memory;
-        let span = with_meter!(rule, meter => meter.gone_at(reach + memory) - meter.gone_at(memory));
+        let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
         Ok(KeyedLimiter {
             table: KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?,
-            rule,
+            judges,
             quota: self.quota,
             origin: self.algorithm.origin(self.quota, lateness),
             lateness,
@@ -249,9 +254,9 @@ impl KeyedLimiter {
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
         self.table.prefetch(hash);
-        with_meter!(self.rule, meter => with_wide!(self.table.wide(), wide => {
+        with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
             let guard = epoch::pin();
-            self.check_pinned(meter, &self.table.pinned(wide, &guard), hash, cost, now)
+            self.check_pinned(judge, &self.table.pinned(wide, &guard), hash, cost, now)
         }))
     }
 
@@ -267,12 +272,14 @@ impl KeyedLimiter {
         let hash = key.key_hash(self.seed);
         let newest = self.newest.load(Relaxed);
         let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
-        with_meter!(self.rule, meter => match (cost, at) {
-            (cost, _) if cost > meter.burst() => Admission::Never,
+        with_judge!(&self.judges, judge => match (cost, at) {
+            (cost, _) if cost > judge.burst() => Admission::Never,
             (_, None) => self.unknown(),
-            (cost, Some(at)) => {
-                self.change(hash, meter.peek(at, cost)).map_or_else(|| self.unknown(), Admission::from)
-            }
+            (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
+                let guard = epoch::pin();
+                let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
+                answer.map_or_else(|_| self.unknown(), Admission::from)
+            }),
         })
     }
 
@@ -282,9 +289,10 @@ impl KeyedLimiter {
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let at = self.origin.past(now);
-        with_meter!(self.rule, meter => {
-            self.change(hash, meter.forget(at)).unwrap_or(false)
-        })
+        with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
+            let guard = epoch::pin();
+            judge.forget(&self.table.pinned(wide, &guard), hash, at)
+        }))
     }
 
     /// Upkeep, most of which calls do by themselves: see [`crate::Dedup::maintain_at`].
@@ -294,7 +302,11 @@ impl KeyedLimiter {
         if at > newest && self.is_plausible(at, newest) {
             self.advance(at);
         }
-        budget > 0 && self.table.maintain(budget)
+        if budget == 0 {
+            return false;
+        }
+        with_judge!(&self.judges, judge => judge.maintain(self.table.horizon()));
+        self.table.maintain(budget)
     }
 
     /// Plain figures. Costs a look at a sample of the table, and nothing to others.
@@ -302,7 +314,7 @@ impl KeyedLimiter {
     pub fn stats(&self) -> LimiterStats {
         let (gone, figures) = (self.table.horizon(), self.table.figures());
         let at = self.newest.load(Relaxed);
-        let knows = |state| state > gone && !with_meter!(self.rule, meter => meter.is_fresh(state, at));
+        let knows = |state| state > gone && !with_judge!(&self.judges, judge => judge.is_fresh(state, at));
         LimiterStats {
             capacity: figures.capacity,
             clients: self.table.count(Some(SAMPLE), knows),
@@ -325,7 +337,7 @@ impl KeyedLimiter {
     /// Bytes that it takes now: of all tables, while one takes the place of another.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.table.bytes()
+        self.table.bytes() + with_judge!(&self.judges, judge => judge.bytes())
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]), or to let another node agree.
@@ -338,37 +350,28 @@ impl KeyedLimiter {
         &self.table
     }
 
-    pub(super) fn rule(&self) -> Rule {
-        self.rule
+    pub(super) fn judges(&self) -> &Judges {
+        &self.judges
     }
 
     pub(super) fn arrivals(&self, n: usize) -> Tick {
         self.clock.arrivals(n as u64)
     }
 
-    /// `None`: there is no room for the client.
-    fn change<R>(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy) -> Option<R> {
-        self.table.prefetch(hash);
-        with_wide!(self.table.wide(), wide => {
-            let guard = epoch::pin();
-            self.table.pinned(wide, &guard).update(hash, decide).ok()
-        })
-    }
-
     #[inline(always)]
     pub(super) fn check_pinned(
         &self,
-        meter: impl Meter,
+        judge: impl Judge,
         table: &Pinned<'_, impl Wide>,
         hash: KeyHash,
         cost: u64,
         now: Tick,
     ) -> Admission {
-        if cost > meter.burst() {
+        if cost > judge.burst() {
             return Admission::Never;
         }
         let Some(at) = self.arrive(now) else { return self.of_jump() };
-        match table.update(hash, meter.take(at, cost)) {
+        match judge.check(table, hash, cost, at) {
             Ok(answer) => answer.into(),
             Err(_) => self.of_unknown(),
         }
@@ -396,6 +399,7 @@ impl KeyedLimiter {
         }
         self.advance(at);
         self.table.maintain_a_share();
+        with_judge!(&self.judges, judge => judge.maintain_a_share(self.table.horizon()));
         true
     }
 
@@ -406,7 +410,7 @@ impl KeyedLimiter {
     fn advance(&self, at: u64) {
         let at = at & !(self.granule - 1);
         self.newest.fetch_max(at, AcqRel);
-        with_meter!(self.rule, meter => self.table.advance(meter.gone_at(at.saturating_sub(self.lateness))));
+        with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
     }
 
     #[cold]
@@ -455,7 +459,6 @@ impl fmt::Debug for KeyedLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedLimiter")
             .field("quota", &self.quota)
-            .field("rule", &self.rule)
             .field("stats", &self.stats())
             .finish_non_exhaustive()
     }

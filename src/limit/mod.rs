@@ -4,11 +4,15 @@ mod admission;
 mod algorithm;
 mod batch;
 mod fixed;
+mod judge;
 mod keyed;
+mod logs;
 mod meter;
 mod quota;
+mod ring;
 mod single;
 mod sliding;
+mod sole;
 mod tat;
 mod word;
 

@@ -2,10 +2,9 @@
 
 use super::{
     admission::Admission,
-    algorithm::{Algorithm, Rule, with_meter},
-    meter::Meter,
+    algorithm::Algorithm,
     quota::Quota,
-    word::Word,
+    sole::{Sole, State, with_sole},
 };
 use crate::{
     error::ConfigError,
@@ -17,7 +16,7 @@ use std::fmt;
 
 /// So many permits in so long, for whoever asks.
 ///
-/// All state is one word: a denial loads it, an admission exchanges it once. The answer tells what is left, or when to come again.
+/// All state is one word (of [`Algorithm::SlidingLog`]: the ring of its stamps): a denial loads it, an admission exchanges it once. The answer tells what is left, or when to come again.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,8 +36,7 @@ use std::fmt;
 /// Of calls that bring different times none gains by it: a time before that of an admission is never better than that one. Nine
 /// years after the first call (2^58 ns) time stands still.
 pub struct Limiter {
-    word: Word,
-    rule: Rule,
+    state: State,
     quota: Quota,
     origin: Origin,
     clock: Clock,
@@ -72,8 +70,7 @@ impl LimiterBuilder {
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<Limiter, ConfigError> {
         Ok(Limiter {
-            word: Word::default(),
-            rule: self.algorithm.rule(self.quota)?,
+            state: self.algorithm.rule(self.quota)?.into(),
             quota: self.quota,
             origin: self.algorithm.origin(self.quota, 0),
             clock: settings::clock(self.clock, Window::time(self.quota.per))?,
@@ -91,9 +88,9 @@ impl Limiter {
     #[inline]
     pub fn check_at(&self, cost: u64, now: Tick) -> Admission {
         let at = self.stamp(now);
-        with_meter!(self.rule, meter => match cost {
-            cost if cost > meter.burst() => Admission::Never,
-            cost => self.word.update(meter.take(at, cost)).into(),
+        with_sole!(&self.state, state => match cost {
+            cost if cost > state.burst() => Admission::Never,
+            cost => state.check(cost, at).into(),
         })
     }
 
@@ -107,9 +104,9 @@ impl Limiter {
     #[must_use]
     pub fn peek_at(&self, cost: u64, now: Tick) -> Admission {
         let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
-        with_meter!(self.rule, meter => match cost {
-            cost if cost > meter.burst() => Admission::Never,
-            cost => self.word.update(meter.peek(at, cost)).into(),
+        with_sole!(&self.state, state => match cost {
+            cost if cost > state.burst() => Admission::Never,
+            cost => state.peek(cost, at).into(),
         })
     }
 
@@ -117,7 +114,7 @@ impl Limiter {
     /// [`super::KeyedLimiter::forget_at`].)
     pub fn forget_at(&self, now: Tick) -> bool {
         let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
-        with_meter!(self.rule, meter => self.word.update(meter.forget(at)))
+        with_sole!(&self.state, state => state.forget(at))
     }
 
     /// What it was built for.
@@ -134,10 +131,6 @@ impl Limiter {
 
 impl fmt::Debug for Limiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Limiter")
-            .field("quota", &self.quota)
-            .field("rule", &self.rule)
-            .field("state", &self.word.state())
-            .finish_non_exhaustive()
+        f.debug_struct("Limiter").field("quota", &self.quota).finish_non_exhaustive()
     }
 }

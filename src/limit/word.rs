@@ -3,7 +3,7 @@
 use crate::{
     sync::{
         AtomicU64, CachePadded,
-        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        Ordering::{AcqRel, Acquire, Release},
         retry, twin,
     },
     table::Decision,
@@ -35,9 +35,5 @@ impl Word {
             }
             retry();
         }
-    }
-
-    pub(crate) fn state(&self) -> u64 {
-        self.0.load(Relaxed)
     }
 }

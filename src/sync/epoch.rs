@@ -4,9 +4,9 @@
 //! structure comes back.
 
 #[cfg(any(not(windlass_loom), crossbeam_loom))]
-pub(crate) use real::{Guard, Link, collect, pin, when_all_ended};
+pub(crate) use real::{Guard, Link, collect, later, pin, when_all_ended};
 #[cfg(all(windlass_loom, not(crossbeam_loom)))]
-pub(crate) use stub::{Guard, Link, collect, pin, when_all_ended};
+pub(crate) use stub::{Guard, Link, collect, later, pin, when_all_ended};
 
 use std::sync::{
     Arc,
@@ -185,6 +185,11 @@ mod real {
         pin().0.flush();
     }
 
+    /// Done when every guard has ended that is held by anyone now.
+    pub(crate) fn later(what: impl FnOnce() + Send + 'static) {
+        pin().0.defer(what);
+    }
+
     /// Raised when every guard has ended that was held by anyone at the time of the call.
     pub(crate) fn when_all_ended() -> Flagpole {
         let ended = Flagpole::default();
@@ -290,6 +295,9 @@ mod stub {
     }
 
     pub(crate) fn collect() {}
+
+    /// Never: in these models nobody ends.
+    pub(crate) fn later(_: impl FnOnce() + Send + 'static) {}
 
     /// Models of what waits for it wait by joining threads.
     pub(crate) fn when_all_ended() -> Flagpole {

@@ -324,6 +324,12 @@ pub(crate) struct Pinned<'g, W, const BUCKETS: usize = 8, const CELLS: usize = 8
 }
 
 impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKETS, CELLS> {
+    /// Every state up to here is gone.
+    #[inline(always)]
+    pub(crate) fn horizon(&self) -> u64 {
+        self.keys.horizon()
+    }
+
     /// The newest table now.
     fn newest(&self) -> &'g Table<BUCKETS, CELLS> {
         self.keys.root.get(self.guard)

@@ -1,0 +1,74 @@
+//! What a limiter for many clients asks of an algorithm.
+
+use super::{admission::Answer, meter::Meter};
+use crate::{
+    hash::KeyHash,
+    sync::Wide,
+    table::{Full, Pinned},
+};
+
+/// Times are stamps.
+pub(crate) trait Judge: Copy {
+    /// Permits that can be taken at once.
+    fn burst(self) -> u64;
+
+    /// Takes `cost` of a client's permits, no more than the burst. Of cost 0 it tells how things stand.
+    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
+
+    /// What [`Judge::check`] would answer.
+    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
+
+    /// Gives back all that a client has taken. Whether there was something, and it could be done.
+    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool;
+
+    /// The greatest state that is as good as none from `at` on.
+    fn gone_at(self, at: u64) -> u64;
+
+    fn is_fresh(self, state: u64, at: u64) -> bool;
+
+    /// For how many nanoseconds a client is remembered at most.
+    fn memory(self) -> u64;
+
+    /// Bytes beside the table.
+    fn bytes(self) -> u64 {
+        0
+    }
+
+    /// Upkeep of what is not in the table, when the horizon has moved to `gone`.
+    fn maintain_a_share(self, _gone: u64) {}
+
+    /// .. all of it.
+    fn maintain(self, _gone: u64) {}
+}
+
+impl<M: Meter> Judge for M {
+    #[inline(always)]
+    fn burst(self) -> u64 {
+        Meter::burst(&self)
+    }
+
+    #[inline(always)]
+    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+        table.update(hash, self.take(at, cost))
+    }
+
+    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+        table.update(hash, Meter::peek(self, at, cost))
+    }
+
+    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool {
+        table.update(hash, Meter::forget(self, at)).unwrap_or(false)
+    }
+
+    fn gone_at(self, at: u64) -> u64 {
+        Meter::gone_at(&self, at)
+    }
+
+    fn is_fresh(self, state: u64, at: u64) -> bool {
+        Meter::is_fresh(&self, state, at)
+    }
+
+    fn memory(self) -> u64 {
+        Meter::memory(&self)
+    }
+}

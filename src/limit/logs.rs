@@ -1,0 +1,384 @@
+//! Sliding logs for many clients: a pool of rings, and in the table which of them is a client's.
+//!
+//! A client's state is (age, ring): the time up to which its ring may hold stamps, in units of a quarter of the window or more, and the
+//! ring's number. So an entry changes a few times a window, and dies when its newest stamp can have.
+//!
+//! **Order.** Before a stamp is put into a ring, first the ring's own age is raised to it, then the entry's. So a ring lives no less long
+//! than any entry that leads to it, and an entry no less long than the stamps. Whoever finds an entry gone knows a horizon beyond
+//! all stamps of its ring, and counts, by the rule of lateness, as coming after all of them have expired: a new ring owes them nothing.
+//!
+//! **Reuse.** A ring whose age the horizon has passed is marked as dead, by a CAS on that age, and goes back to the pool when every call has
+//! ended that may still look at it (an epoch). Its old stamps have expired for whoever gets it, so nothing is cleared. For the same
+//! reason no call can take a ring from the pool, and another bring it back, while a third is about to take it: the pool's list
+//! needs no counter against ABA.
+
+use super::{
+    admission::Answer,
+    judge::Judge,
+    ring::{LogRule, MICROS, Ring},
+};
+use crate::{
+    error::ConfigError,
+    hash::KeyHash,
+    mem::{Line, Slab, WORDS, physical_memory},
+    sync::{
+        AtomicU64, Budget,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+        Wide, epoch, retry,
+    },
+    table::{Decision, Full, Pinned},
+};
+use std::sync::Arc;
+
+/// Of a state, for the ring's number.
+const RING_BITS: u32 = 28;
+const RING: u64 = (1 << RING_BITS) - 1;
+
+/// 2^58 ns in these are ages of 31 bits.
+const LEAST_UNIT_BITS: u32 = 27;
+
+pub(crate) struct Logs {
+    pool: Arc<Pool>,
+    rule: LogRule,
+    /// Nanoseconds, a power of two.
+    unit: u64,
+}
+
+/// Where rings are.
+struct Pool {
+    words: Slab<Line>,
+    /// Words of a ring: its own age (see [`Life`]), its head, its floor, and its slots.
+    stride: usize,
+    rings: u64,
+    /// From here on no ring has been used yet.
+    unused: AtomicU64,
+    /// The first of those that came back, plus 1. The next one is in its age.
+    free: AtomicU64,
+    /// Where the sweep for dead ones goes on.
+    hand: AtomicU64,
+}
+
+const OF_A_RING: usize = 3;
+
+/// The first word of a ring.
+enum Life {
+    Used { age: u64 },
+    Other,
+}
+
+const FREE: u64 = 1;
+const USED: u64 = 2;
+const DEAD: u64 = 3;
+
+impl Life {
+    fn of(word: u64) -> Life {
+        if word & 3 == USED { Life::Used { age: word >> 2 } } else { Life::Other }
+    }
+
+    fn used(age: u64) -> u64 {
+        age << 2 | USED
+    }
+}
+
+impl Pool {
+    /// The words of a ring.
+    #[allow(clippy::cast_possible_truncation)] // it was allocated
+    fn words(&self, ring: u64) -> &[AtomicU64] {
+        &self.words.words()[ring as usize * self.stride..][..self.stride]
+    }
+
+    fn life(&self, ring: u64) -> &AtomicU64 {
+        &self.words(ring)[0]
+    }
+
+    /// A ring of the caller's own. The caller is pinned.
+    fn take(&self) -> Option<u64> {
+        loop {
+            // Acquire: with the words of the ring as they came back.
+            let first = self.free.load(Acquire);
+            let Some(ring) = first.checked_sub(1) else { break };
+            let next = self.life(ring).load(Acquire) >> 2;
+            if self.free.compare_exchange(first, next, AcqRel, Acquire).is_ok() {
+                return Some(ring);
+            }
+            retry();
+        }
+        let mut ring = self.unused.load(Relaxed);
+        while ring < self.rings {
+            match self.unused.compare_exchange(ring, ring + 1, AcqRel, Relaxed) {
+                Ok(_) => return Some(ring),
+                Err(other) => ring = other,
+            }
+        }
+        None
+    }
+
+    /// To the pool, when nobody can look at it any more.
+    fn give_back(self: &Arc<Self>, ring: u64) {
+        let pool = self.clone();
+        epoch::later(move || pool.put(ring));
+    }
+
+    fn put(&self, ring: u64) {
+        loop {
+            let first = self.free.load(Acquire);
+            self.life(ring).store(first << 2 | FREE, Release);
+            if self.free.compare_exchange(first, ring + 1, AcqRel, Acquire).is_ok() {
+                return;
+            }
+            retry();
+        }
+    }
+
+    /// Looks at so many rings for those that the horizon has passed.
+    fn sweep(self: &Arc<Self>, share: u64, gone: u64) {
+        let used = self.unused.load(Relaxed);
+        if used == 0 {
+            return;
+        }
+        let start = self.hand.fetch_add(share, Relaxed);
+        for ring in start..start.saturating_add(share.min(used)) {
+            let ring = ring % used;
+            let word = self.life(ring).load(Acquire);
+            if let Life::Used { age } = Life::of(word)
+                && age <= gone
+                && self.life(ring).compare_exchange(word, DEAD, AcqRel, Relaxed).is_ok()
+            {
+                self.give_back(ring);
+            }
+        }
+    }
+}
+
+impl Logs {
+    /// Rings for so many clients.
+    pub(super) fn new(rule: LogRule, clients: usize) -> Result<Logs, ConfigError> {
+        let (rings, stride) = (rings(clients), OF_A_RING as u64 + rule.limit);
+        let bytes = Self::bytes_for(rule, clients);
+        let error = |limit: &dyn std::fmt::Display| {
+            Err(ConfigError::new(
+                "clients",
+                format_args!("{clients} logs of {} stamps ({bytes} bytes)", rule.limit),
+                limit,
+            ))
+        };
+        if rings > RING {
+            return error(&format_args!("{} clients", RING / 5 * 4));
+        }
+        if bytes > physical_memory().unwrap_or(u64::MAX) {
+            return error(&"what the machine has memory for");
+        }
+        let lines = usize::try_from(bytes.div_ceil(8)).map(|words| words.div_ceil(WORDS));
+        let words = lines.ok().and_then(|lines| Slab::new(lines, &Budget::new(u64::MAX)));
+        let (Some(words), Ok(stride)) = (words, usize::try_from(stride)) else {
+            return error(&"what the system can allocate");
+        };
+        let zero = || AtomicU64::new(0);
+        let pool = Pool { words, stride, rings, unused: zero(), free: zero(), hand: zero() };
+        let unit = 1_u64 << (rule.window * MICROS / 4).max(1).ilog2().max(LEAST_UNIT_BITS);
+        Ok(Logs { pool: Arc::new(pool), rule, unit })
+    }
+
+    /// Bytes of the rings for so many clients.
+    pub(super) fn bytes_for(rule: LogRule, clients: usize) -> u64 {
+        rings(clients).saturating_mul(OF_A_RING as u64 + rule.limit).saturating_mul(8)
+    }
+
+    fn ring(&self, ring: u64) -> Ring<'_> {
+        let words = self.pool.words(ring);
+        Ring { rule: self.rule, head: &words[1], floor: &words[2], slots: &words[OF_A_RING..] }
+    }
+
+    fn age(&self, at: u64) -> u64 {
+        at / self.unit + 1
+    }
+
+    /// The time that a horizon stands for: a ring of that age has only stamps that have expired by then.
+    fn time_of(&self, gone: u64) -> u64 {
+        if gone == 0 { 0 } else { (gone >> RING_BITS) * self.unit + self.rule.window * MICROS }
+    }
+
+    /// A client's ring, and the time at which a call counts that is charged there; or an answer, for those that are not: they need not prolong
+    /// the life of ring and entry. `answers` is told whether that would be needed. `None`: the client has no ring.
+    fn find(
+        &self,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        at: u64,
+        answers: impl Fn(Ring<'_>, u64, bool) -> Option<Answer>,
+    ) -> Result<Option<Sought<'_>>, Full> {
+        loop {
+            let (state, gone) = table.update(hash, |state, gone| Decision::Keep((state, gone)))?;
+            let Some(state) = state else { return Ok(None) };
+            let (at, number) = (at.max(self.time_of(gone)), state & RING);
+            let ring = self.ring(number);
+            // In this order: whoever sees that the ring is another's by now has acquired the horizon with which it was taken away.
+            let life = Life::of(self.pool.life(number).load(Acquire));
+            let is_ours = matches!(life, Life::Used { .. }) && table.horizon() < state;
+            if is_ours {
+                let age = self.age(at);
+                let ages = state >> RING_BITS < age;
+                if let Some(answer) = answers(ring, at, ages) {
+                    return Ok(Some(Sought::Answer(answer)));
+                }
+                if !ages || self.prolong(table, hash, number, age)? {
+                    return Ok(Some(Sought::Ring(ring, at)));
+                }
+            }
+            retry();
+        }
+    }
+
+    /// Raises the ring's age, then the entry's. `false`: by now the client has another ring, or none.
+    fn prolong(
+        &self,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        number: u64,
+        age: u64,
+    ) -> Result<bool, Full> {
+        let life = self.pool.life(number);
+        loop {
+            let word = life.load(Acquire);
+            match Life::of(word) {
+                Life::Used { age: own } if own >= age => break,
+                Life::Used { .. } => {
+                    if life.compare_exchange(word, Life::used(age), AcqRel, Acquire).is_ok() {
+                        break;
+                    }
+                }
+                Life::Other => return Ok(false),
+            }
+            retry();
+        }
+        table.update(hash, |state, _| match state {
+            Some(state) if state & RING == number && state >> RING_BITS < age => {
+                Decision::Publish(age << RING_BITS | number, true)
+            }
+            state => Decision::Keep(state.is_some_and(|state| state & RING == number)),
+        })
+    }
+
+    /// Gives a client a ring. `None`: another call has, or time has moved on.
+    fn begin(
+        &self,
+        table: &Pinned<'_, impl Wide>,
+        hash: KeyHash,
+        at: u64,
+    ) -> Result<Option<Sought<'_>>, Full> {
+        let age = self.age(at.max(self.time_of(table.horizon())));
+        let ring = self.pool.take().or_else(|| {
+            self.pool.sweep(EMERGENCY, table.horizon() >> RING_BITS);
+            epoch::collect();
+            self.pool.take()
+        });
+        let Some(number) = ring else { return Err(Full) };
+        // Release: with the entry.
+        self.pool.life(number).store(Life::used(age), Release);
+        let begun = table.update(hash, |state, gone| {
+            let at = at.max(self.time_of(gone));
+            if state.is_some() || self.age(at) > age {
+                return Decision::Keep(None);
+            }
+            Decision::Publish(age << RING_BITS | number, Some(at))
+        });
+        if !matches!(begun, Ok(Some(_))) {
+            self.pool.give_back(number);
+        }
+        Ok(begun?.map(|at| Sought::Ring(self.ring(number), at)))
+    }
+
+    /// As if the client had never come.
+    fn answer_of_fresh(&self, at: u64, cost: u64) -> Answer {
+        let full = (at / MICROS + self.rule.window) * MICROS;
+        let reset_after = if cost == 0 { 0 } else { full - at };
+        Answer::Allowed { remaining: self.rule.limit - cost, reset_after, delay: 0 }
+    }
+}
+
+/// For clients, and a quarter more for those that are on their way back.
+fn rings(clients: usize) -> u64 {
+    let clients = clients as u64;
+    clients.saturating_add(clients / 4).saturating_add(64)
+}
+
+/// Rings looked at when there seems to be none left.
+const EMERGENCY: u64 = 1024;
+
+enum Sought<'a> {
+    /// .. and the time at which the call counts.
+    Ring(Ring<'a>, u64),
+    Answer(Answer),
+}
+
+impl Judge for &Logs {
+    fn burst(self) -> u64 {
+        self.rule.limit
+    }
+
+    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+        if cost == 0 {
+            return self.peek(table, hash, cost, at);
+        }
+        // A denial writes nothing, here neither.
+        let denied = |ring: Ring<'_>, now: u64, ages: bool| {
+            let answer = ages.then(|| ring.peek(now / MICROS, cost, at));
+            answer.filter(|answer| !matches!(answer, Answer::Allowed { .. }))
+        };
+        loop {
+            let sought = match self.find(table, hash, at, denied)? {
+                Some(sought) => Some(sought),
+                None => self.begin(table, hash, at)?,
+            };
+            match sought {
+                Some(Sought::Answer(answer)) => return Ok(answer),
+                Some(Sought::Ring(ring, now)) => return Ok(ring.take(now / MICROS, cost, at)),
+                None => retry(),
+            }
+        }
+    }
+
+    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+        let peek = |ring: Ring<'_>, now: u64, _: bool| Some(ring.peek(now / MICROS, cost, at));
+        match self.find(table, hash, at, peek)? {
+            Some(Sought::Answer(answer)) => Ok(answer),
+            _ => Ok(self.answer_of_fresh(at, cost)),
+        }
+    }
+
+    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool {
+        // (An answer that nobody sees: whether there was something.)
+        let forget = |ring: Ring<'_>, now: u64, _: bool| {
+            let retry_after = u64::from(ring.forget(now / MICROS));
+            Some(Answer::Denied { retry_after })
+        };
+        let forgotten = Answer::Denied { retry_after: 1 };
+        matches!(self.find(table, hash, at, forget), Ok(Some(Sought::Answer(answer))) if answer == forgotten)
+    }
+
+    fn gone_at(self, at: u64) -> u64 {
+        let ages = at.saturating_sub(self.rule.window * MICROS) / self.unit;
+        if ages == 0 { 0 } else { ages << RING_BITS | RING }
+    }
+
+    fn is_fresh(self, state: u64, at: u64) -> bool {
+        self.time_of(state) <= at
+    }
+
+    fn memory(self) -> u64 {
+        self.rule.window * MICROS + self.unit
+    }
+
+    fn bytes(self) -> u64 {
+        self.pool.rings * self.pool.stride as u64 * 8
+    }
+
+    fn maintain_a_share(self, gone: u64) {
+        self.pool.sweep(self.pool.unused.load(Relaxed) / 128 + 1, gone >> RING_BITS);
+    }
+
+    fn maintain(self, gone: u64) {
+        self.pool.sweep(self.pool.unused.load(Relaxed), gone >> RING_BITS);
+        epoch::collect();
+    }
+}

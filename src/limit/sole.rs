@@ -1,0 +1,128 @@
+//! What a limiter for all asks of an algorithm, and what it keeps.
+
+use super::{
+    admission::Answer,
+    algorithm::Rule,
+    fixed::Fixed,
+    meter::Meter,
+    ring::{LogRule, MICROS, Ring},
+    sliding::Sliding,
+    tat::Tat,
+    word::Word,
+};
+use crate::sync::AtomicU64;
+
+/// Times are stamps.
+pub(super) trait Sole {
+    /// Permits that can be taken at once.
+    fn burst(&self) -> u64;
+
+    /// Takes `cost`, no more than the burst. Of cost 0 it tells how things stand.
+    fn check(&self, cost: u64, at: u64) -> Answer;
+
+    /// What [`Sole::check`] would answer.
+    fn peek(&self, cost: u64, at: u64) -> Answer;
+
+    /// Gives back all that was taken. Whether there was something, and it could be done.
+    fn forget(&self, at: u64) -> bool;
+}
+
+pub(super) enum State {
+    Tat(Tat, Word),
+    Fixed(Fixed, Word),
+    Sliding(Sliding, Word),
+    Log(Log),
+}
+
+/// Calls an expression with what there is.
+macro_rules! with_sole {
+    ($state:expr, $sole:ident => $body:expr) => {
+        match $state {
+            $crate::limit::sole::State::Tat(meter, word) => {
+                let $sole = (meter, word);
+                $body
+            }
+            $crate::limit::sole::State::Fixed(meter, word) => {
+                let $sole = (meter, word);
+                $body
+            }
+            $crate::limit::sole::State::Sliding(meter, word) => {
+                let $sole = (meter, word);
+                $body
+            }
+            $crate::limit::sole::State::Log($sole) => $body,
+        }
+    };
+}
+pub(super) use with_sole;
+
+impl From<Rule> for State {
+    fn from(rule: Rule) -> State {
+        match rule {
+            Rule::Tat(tat) => State::Tat(tat, Word::default()),
+            Rule::Fixed(fixed) => State::Fixed(fixed, Word::default()),
+            Rule::Sliding(sliding) => State::Sliding(sliding, Word::default()),
+            Rule::Log(rule) => State::Log(Log::new(rule)),
+        }
+    }
+}
+
+impl<M: Meter> Sole for (&M, &Word) {
+    #[inline(always)]
+    fn burst(&self) -> u64 {
+        self.0.burst()
+    }
+
+    #[inline(always)]
+    fn check(&self, cost: u64, at: u64) -> Answer {
+        self.1.update(self.0.take(at, cost))
+    }
+
+    fn peek(&self, cost: u64, at: u64) -> Answer {
+        self.1.update(Meter::peek(*self.0, at, cost))
+    }
+
+    fn forget(&self, at: u64) -> bool {
+        self.1.update(Meter::forget(*self.0, at))
+    }
+}
+
+/// A ring of its own.
+pub(crate) struct Log {
+    rule: LogRule,
+    head: AtomicU64,
+    floor: AtomicU64,
+    slots: Box<[AtomicU64]>,
+}
+
+impl Log {
+    pub(crate) fn new(rule: LogRule) -> Log {
+        let zero = || AtomicU64::new(0);
+        Log { rule, head: zero(), floor: zero(), slots: (0..rule.limit).map(|_| zero()).collect() }
+    }
+
+    pub(crate) fn ring(&self) -> Ring<'_> {
+        Ring { rule: self.rule, head: &self.head, floor: &self.floor, slots: &self.slots }
+    }
+}
+
+impl Sole for Log {
+    fn burst(&self) -> u64 {
+        self.rule.limit
+    }
+
+    fn check(&self, cost: u64, at: u64) -> Answer {
+        match cost {
+            0 => self.peek(cost, at),
+            _ => self.ring().take(at / MICROS, cost, at),
+        }
+    }
+
+    fn peek(&self, cost: u64, at: u64) -> Answer {
+        self.ring().peek(at / MICROS, cost, at)
+    }
+
+    fn forget(&self, at: u64) -> bool {
+        self.ring().forget(at / MICROS)
+    }
+}
