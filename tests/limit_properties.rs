@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::limit::{ALGORITHMS, Clients, LAST, Model, Stamps, is_window, step};
+use common::limit::{ALGORITHMS, Clients, LAST, Model, Stamps, is_bucket, step};
 use proptest::prelude::*;
 use std::{thread, time::Duration};
 use windlass::{Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, Quota, Seed, Tick};
@@ -26,7 +26,7 @@ struct Setting {
 impl Setting {
     fn quota(&self) -> Quota {
         let quota = Quota::new(self.permits, Duration::from_nanos(self.per));
-        if is_window(self.algorithm) { quota } else { quota.burst(self.burst) }
+        if is_bucket(self.algorithm) { quota.burst(self.burst) } else { quota }
     }
 
     fn model(&self) -> Model {
@@ -90,7 +90,12 @@ fn setting() -> impl Strategy<Value = Setting> {
         prop_oneof![Just(0), 0..10_000_u64, 0..100 * DAY, Just(u64::MAX - LAST), Just(u64::MAX - DAY)];
     let buckets = (0..3_usize, bucket(), prop_oneof![1..10_u64, 1..300_u64, Just(0)], first.clone());
     let windows = (3..5_usize, window(), first);
+    let log = prop_oneof![(1..10_u64, 1..DAY), (1..1000_u64, 1..=366 * DAY), Just((10, SECOND))];
+    let logs = (log, prop_oneof![Just(0), 0..10_000_u64, 0..100 * DAY, Just(u64::MAX - DAY)]);
     prop_oneof![
+        1 => logs.prop_map(|((permits, per), first)| {
+            Setting { algorithm: Algorithm::SlidingLog, permits, per, burst: permits, first }
+        }),
         3 => buckets.prop_map(|(algorithm, (permits, per), burst, first)| {
             // A full bucket is empty after 2^56 ns.
             let most = ((1_u128 << 56) * u128::from(permits) / u128::from(per)).min(u128::from(u64::MAX));
@@ -140,11 +145,18 @@ struct Ticks {
     retry_at: u64,
     /// A client that was forgotten is as good as new from then on; before that something in between.
     least: u64,
+    most: u64,
 }
 
 impl Ticks {
     fn new(setting: Setting) -> Ticks {
-        Ticks { now: setting.first, retry_at: setting.first, least: 0, setting }
+        let Setting { algorithm, first, .. } = setting;
+        // For logs time stands still a little sooner.
+        let (least, most) = match algorithm {
+            Algorithm::SlidingLog => (first, first.saturating_add(3000 * DAY)),
+            _ => (0, u64::MAX),
+        };
+        Ticks { now: first, retry_at: first, least, most, setting }
     }
 
     fn next(&mut self, step: Step) -> Tick {
@@ -161,7 +173,7 @@ impl Ticks {
             Step::Retry(more) => by(self.retry_at, 0, 0, more),
             Step::Any(tick) => tick,
         };
-        self.now = now.max(self.least);
+        self.now = now.max(self.least).min(self.most);
         Tick(self.now)
     }
 
@@ -232,7 +244,7 @@ fn cases(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(500))]
+    #![proptest_config(cases(250))]
 
     #[test]
     fn one_limiter(setting in setting(), ops in prop::collection::vec(op(), 1..60)) {
@@ -280,7 +292,7 @@ proptest! {
         if let Some(jump) = max_jump {
             builder = builder.max_jump(Duration::from_nanos(jump));
         }
-        if growing {
+        if growing && setting.algorithm != Algorithm::SlidingLog {
             builder = builder.clients(1).max_memory(1 << 20);
         }
         let limiter = builder.build().expect("valid");
@@ -339,7 +351,7 @@ proptest! {
 
 fn build(algorithm: Algorithm, (permits, per, burst): (u64, u64, u64)) -> Option<Limiter> {
     let quota = Quota::new(permits, Duration::from_nanos(per));
-    let quota = if is_window(algorithm) { quota } else { quota.burst(burst) };
+    let quota = if is_bucket(algorithm) { quota.burst(burst) } else { quota };
     Limiter::builder(quota).algorithm(algorithm).build().ok()
 }
 
@@ -429,7 +441,7 @@ fn spans(all: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(cases(1500))]
+    #![proptest_config(cases(600))]
 
     /// The table in the documentation of `Algorithm`; and a retry is exact, whatever the quota.
     #[test]
@@ -446,7 +458,7 @@ proptest! {
         let at_most = |span: u64| {
             u64::try_from(u128::from(span) * u128::from(permits) / u128::from(per)).expect("in range")
         };
-        if is_window(algorithm) {
+        if !is_bucket(algorithm) {
             // Whose clock went back gains nothing by it: as if it had stood still.
             let mut newest = 0;
             all.iter_mut().for_each(|(at, _)| {
@@ -461,6 +473,9 @@ proptest! {
             let span = to - from;
             match algorithm {
                 Algorithm::FixedWindow => prop_assert!(sum <= permits * (to / per - from / per + 1)),
+                Algorithm::SlidingLog => {
+                    prop_assert!(sum <= permits * ((span + 999) / per + 1), "{} in {}", sum, span);
+                }
                 Algorithm::SlidingCounter => {
                     prop_assert!(sum <= permits * (to / per - from / per + 1));
                     prop_assert!(span > per || sum < 2 * permits);
@@ -468,11 +483,11 @@ proptest! {
                 // The last one's permits go on from then on.
                 Algorithm::LeakyQueue => {
                     let last = all.iter().rev().find(|&&(at, _)| at == to).map_or(0, |&(_, cost)| cost);
-                    let most = at_most(span + step(permits, per)) + last;
+                    let most = at_most(span + step(algorithm, permits, per)) + last;
                     prop_assert!(sum <= most, "{} in {}", sum, span);
                 }
                 _ => {
-                    let most = burst + at_most(span + step(permits, per) - 1);
+                    let most = burst + at_most(span + step(algorithm, permits, per) - 1);
                     prop_assert!(sum <= most, "{} in {}", sum, span);
                 }
             }
@@ -484,8 +499,9 @@ proptest! {
     #[test]
     fn rounded(quota in any_quota(), algorithm in 0..2_usize) {
         let (permits, per, burst) = quota;
-        let Some(limiter) = build(ALGORITHMS[algorithm], quota) else { return Ok(()) };
-        let (start, step) = (7 * SECOND, step(permits, per));
+        let algorithm = ALGORITHMS[algorithm];
+        let Some(limiter) = build(algorithm, quota) else { return Ok(()) };
+        let (start, step) = (7 * SECOND, step(algorithm, permits, per));
         prop_assert!(limiter.check_at(burst, Tick(start)).is_allowed());
         let (mut now, rounded_by) = (start, if step == 4 { 4 } else { 125 });
         // Before time stands still.
@@ -522,7 +538,7 @@ proptest! {
                 1 => newest + number % (3 * setting.interval() + lateness),
                 _ => newest - number % (lateness + 1),
             });
-            if now.0 > 3000 * DAY {
+            if now.0 > 2400 * DAY {
                 // Before time stands still.
                 break;
             }
@@ -571,7 +587,8 @@ proptest! {
 /// What a table has grown by comes back when its clients are fresh again; meanwhile no permit is lost or won.
 #[test]
 fn memory_comes_back() {
-    for algorithm in ALGORITHMS {
+    // (There are as many logs as clients.)
+    for algorithm in ALGORITHMS.into_iter().filter(|&algorithm| algorithm != Algorithm::SlidingLog) {
         let builder = KeyedLimiter::builder(Quota::new(3, Duration::from_secs(60))).algorithm(algorithm);
         let keyed = builder.clients(10).max_memory(64 << 20).seed(Seed(7)).build().expect("valid");
         let least = keyed.memory_bytes();

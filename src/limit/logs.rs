@@ -287,8 +287,8 @@ impl Logs {
     }
 
     /// As if the client had never come.
-    fn answer_of_fresh(&self, at: u64, cost: u64) -> Answer {
-        let full = (at / MICROS + self.rule.window) * MICROS;
+    fn answer_of_fresh(&self, at: u64, cost: u64, gone: u64) -> Answer {
+        let full = (at.max(self.time_of(gone)) / MICROS + self.rule.window) * MICROS;
         let reset_after = if cost == 0 { 0 } else { full - at };
         Answer::Allowed { remaining: self.rule.limit - cost, reset_after, delay: 0 }
     }
@@ -341,7 +341,7 @@ impl Judge for &Logs {
         let peek = |ring: Ring<'_>, now: u64, _: bool| Some(ring.peek(now / MICROS, cost, at));
         match self.find(table, hash, at, peek)? {
             Some(Sought::Answer(answer)) => Ok(answer),
-            _ => Ok(self.answer_of_fresh(at, cost)),
+            _ => Ok(self.answer_of_fresh(at, cost, table.horizon())),
         }
     }
 

@@ -37,6 +37,9 @@ const MORE_BITS: u32 = 14;
 const LAP_BITS: u32 = 2;
 const STAMP_SHIFT: u32 = MORE_BITS + LAP_BITS;
 
+/// The last stamp, after 8.9 years: then time stands still.
+const LAST: u64 = (1 << (u64::BITS - STAMP_SHIFT)) - 1;
+
 pub(crate) const MICROS: u64 = 1000;
 
 impl LogRule {
@@ -150,7 +153,7 @@ impl Ring<'_> {
             }
             let newest = if head == 0 { 0 } else { self.read(head - 1).stamp() };
             // A time before that of the last permit counts as that.
-            let at = at.max(newest);
+            let at = at.max(newest).min(LAST);
             let floor = self.floor.load(Acquire);
             let is_expired = |i: u64| {
                 let number = head + i;

@@ -3,24 +3,34 @@
 use std::{collections::HashMap, time::Duration};
 use windlass::{Admission, Algorithm};
 
-pub(crate) const ALGORITHMS: [Algorithm; 5] = [
+pub(crate) const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Gcra,
     Algorithm::TokenBucket,
     Algorithm::LeakyQueue,
     Algorithm::FixedWindow,
     Algorithm::SlidingCounter,
+    Algorithm::SlidingLog,
 ];
 
 /// The last time that counts, from shortly before the first call on.
 pub(crate) const LAST: u64 = (1 << 58) - (1 << 42);
 
-pub(crate) fn is_window(algorithm: Algorithm) -> bool {
+/// Whether it counts by windows of the clock.
+fn is_window(algorithm: Algorithm) -> bool {
     matches!(algorithm, Algorithm::FixedWindow | Algorithm::SlidingCounter)
 }
 
-/// In which steps a bucket takes time: whole microseconds, or 4 ns where there is less than a millisecond between permits.
-pub(crate) fn step(permits: u64, per: u64) -> u64 {
-    if per / permits < 1_000_000 { 4 } else { 1000 }
+pub(crate) fn is_bucket(algorithm: Algorithm) -> bool {
+    matches!(algorithm, Algorithm::Gcra | Algorithm::TokenBucket | Algorithm::LeakyQueue)
+}
+
+/// In which steps time is taken: of buckets whole microseconds, or 4 ns where there is less than a millisecond between permits.
+pub(crate) fn step(algorithm: Algorithm, permits: u64, per: u64) -> u64 {
+    match algorithm {
+        _ if is_window(algorithm) => 1,
+        _ if is_bucket(algorithm) && per / permits < 1_000_000 => 4,
+        _ => 1000,
+    }
 }
 
 /// One client. Where the interval of a bucket is rounded it is not exact.
@@ -33,7 +43,7 @@ pub(crate) struct Model {
     step: i128,
     /// A bucket: what it held when it was last taken from, in tokens times `per`; and when that was.
     bucket: Option<(i128, i128)>,
-    /// What was taken in each window, and the newest one from which something was.
+    /// What was taken in each window, or at each time; and the newest one from which something was.
     windows: Vec<(i128, i128)>,
     newest: i128,
     forgotten: u64,
@@ -50,7 +60,7 @@ impl Model {
             permits: permits.into(),
             per: per.into(),
             burst: burst.into(),
-            step: if is_window(algorithm) { 1 } else { step(permits, per).into() },
+            step: step(algorithm, permits, per).into(),
             bucket: None,
             windows: Vec::new(),
             newest: 0,
@@ -65,8 +75,24 @@ impl Model {
         whole(match self.algorithm {
             Algorithm::FixedWindow => self.per,
             Algorithm::SlidingCounter => 2 * self.per,
+            Algorithm::SlidingLog => self.up(self.per) + self.age(),
             _ => self.up(div_ceil(self.burst * self.per, self.permits)),
         })
+    }
+
+    /// For how long a log is kept beyond its stamps: a quarter of the time.
+    fn age(&self) -> i128 {
+        1 << (self.up(self.per) / 4).max(1 << 27).ilog2()
+    }
+
+    /// What the table knows of a horizon.
+    fn known(&self, horizon: u64) -> i128 {
+        let (horizon, per) = (i128::from(horizon), self.up(self.per));
+        match self.algorithm {
+            Algorithm::SlidingLog if horizon < per + self.age() => 0,
+            Algorithm::SlidingLog => (horizon - per) / self.age() * self.age() + per,
+            _ => horizon,
+        }
     }
 
     fn up(&self, nanos: i128) -> i128 {
@@ -101,6 +127,13 @@ impl Model {
             Algorithm::SlidingCounter => {
                 self.full() - self.taken(window) * self.per - self.taken(window - 1) * (self.per - elapsed)
             }
+            Algorithm::SlidingLog => {
+                let now = self.stepped(at, horizon).max(self.newest);
+                let counts = |stamp: i128| stamp + self.up(self.per) > now;
+                let taken: i128 =
+                    self.windows.iter().filter(|taken| counts(taken.0)).map(|taken| taken.1).sum();
+                self.full() - taken * self.per
+            }
             _ => self.bucket.map_or(self.full(), |(level, last)| {
                 self.full().min(level + (self.stepped(at, horizon) - last) * self.permits)
             }),
@@ -122,7 +155,7 @@ impl Model {
     }
 
     pub(crate) fn check(&mut self, cost: u64, at: u64, horizon: u64) -> Admission {
-        let (cost, at, horizon) = (i128::from(cost), i128::from(at), i128::from(horizon));
+        let (cost, at, horizon) = (i128::from(cost), i128::from(at), self.known(horizon));
         if cost > self.burst {
             return Admission::Never;
         }
@@ -149,6 +182,11 @@ impl Model {
 
     fn take(&mut self, cost: i128, at: i128, horizon: i128) {
         self.since += u64::from(self.forgotten > 0);
+        if self.algorithm == Algorithm::SlidingLog {
+            self.newest = self.newest.max(self.stepped(at, horizon));
+            self.windows.push((self.newest, cost));
+            return;
+        }
         if is_window(self.algorithm) {
             self.newest = self.place(at, horizon).0;
             let taken = self.taken(self.newest) + cost;
@@ -170,18 +208,21 @@ impl Model {
 
     /// Follows what a limiter said to a call of forget. Whether it may say so.
     pub(crate) fn forget(&mut self, said: bool, at: u64, horizon: u64) -> bool {
-        let (at, horizon) = (i128::from(at), i128::from(horizon));
+        let (at, horizon) = (i128::from(at), self.known(horizon));
         let fresh = self.is_fresh(at, horizon);
         if !said {
             let often = match self.algorithm {
                 algorithm if is_window(algorithm) => self.forgotten >= 15,
+                Algorithm::SlidingLog => false,
                 _ if self.step == 4 => self.since > 3,
                 _ => self.since > 127,
             };
             return fresh || often || at < self.latest;
         }
         self.forgotten += 1;
-        self.newest = self.place(at, horizon).0;
+        if is_window(self.algorithm) {
+            self.newest = self.place(at, horizon).0;
+        }
         self.windows.clear();
         self.bucket = Some((self.full(), self.stepped(at, horizon)));
         !fresh
