@@ -102,8 +102,8 @@ impl Judge {
     }
 }
 
-/// Somewhat less than the 2^58 ns of a limiter's stamps.
-const STAMPS: u64 = (1 << 58) - (1 << 43);
+/// Somewhat less than any algorithm has stamps for, in nanoseconds: the log for 2^48 microseconds, others for 2^58 ns.
+const STAMPS: u64 = (1 << 48) * 1000 - (1 << 43);
 
 fn algorithm(kind: AlgorithmKind) -> Algorithm {
     match kind {
