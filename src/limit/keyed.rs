@@ -220,7 +220,8 @@ impl KeyedLimiterBuilder {
             table: KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?,
             judges,
             quota: self.quota,
-            origin: self.algorithm.origin(self.quota, lateness),
+            // The first call begins a granule: from then on jumps are seen.
+            origin: self.algorithm.origin(self.quota, lateness.max(granule)),
             lateness,
             max_jump,
             granule,
