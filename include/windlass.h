@@ -202,6 +202,45 @@
 // advice: mostly empty: fewer bits would do.
 #define WINDLASS_ADVICE_MOSTLY_EMPTY 2
 
+// algorithm: the leaky bucket as a meter, one arrival time for each client. Decides as
+// WINDLASS_ALGORITHM_TOKEN_BUCKET does. In any span W a client gets burst + W * permits / per_ns at
+// most.
+#define WINDLASS_ALGORITHM_GCRA 0
+
+// algorithm: a bucket of burst tokens, refilled continuously. It starts full; a permit is a token.
+#define WINDLASS_ALGORITHM_TOKEN_BUCKET 1
+
+// algorithm: the leaky bucket as a queue. Who comes too early, by up to burst - 1 intervals, is
+// allowed with the delay after which it should go on, so that all go on evenly.
+#define WINDLASS_ALGORITHM_LEAKY_QUEUE 2
+
+// algorithm: so many in each window of the clock, counted from time 0. In a span of per_ns a client
+// gets twice the permits at most.
+#define WINDLASS_ALGORITHM_FIXED_WINDOW 3
+
+// algorithm: an estimate: what this window of the clock has, and of the last one as large a part as
+// the last per_ns still cover.
+#define WINDLASS_ALGORITHM_SLIDING_COUNTER 4
+
+// algorithm: so many in any span of per_ns: the times of a client's last permits are kept, for which
+// it takes 30 bytes more and 10 for each permit of the quota.
+#define WINDLASS_ALGORITHM_SLIDING_LOG 5
+
+// on_unknown: such a client is denied, to come again after per_ns / permits.
+#define WINDLASS_ON_UNKNOWN_DENY 0
+
+// on_unknown: such a client is allowed, and not charged.
+#define WINDLASS_ON_UNKNOWN_ALLOW 1
+
+// The call may go on, and has been charged.
+#define WINDLASS_ALLOWED 0
+
+// The call may not go on, and was not charged. An answer, and no error.
+#define WINDLASS_DENIED 1
+
+// The call costs more than the limiter can ever give at once. An answer, and no error.
+#define WINDLASS_NEVER 2
+
 // Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
 // ever missed, and of those that were not there a stated share is taken for seen. An id is
 // forgotten between window (and lateness) and the length of its panes after it was put in: with 8
@@ -212,6 +251,15 @@ typedef struct windlass_bloom windlass_bloom;
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
 // windlass_dedup_free.
 typedef struct windlass_dedup windlass_dedup;
+
+// So many permits in so long for whoever asks, for any number of threads: one word. Made by
+// windlass_global_limiter_new, freed by windlass_global_limiter_free.
+typedef struct windlass_global_limiter windlass_global_limiter;
+
+// So many permits in so long for each of many clients, for any number of threads: together they
+// are granted what one would be. A client is a key, and takes memory only for as long as it makes
+// a difference. Made by windlass_limiter_new, freed by windlass_limiter_free.
+typedef struct windlass_limiter windlass_limiter;
 
 // What a call returns that has no other result: WINDLASS_OK, or one of the WINDLASS_E_ codes, all
 // of which are below 0.
@@ -459,6 +507,90 @@ typedef struct windlass_pane_span {
     // The tick after its last.
     uint64_t end;
 } windlass_pane_span;
+
+// Settings. Fill it with windlass_limiter_config_init, then set permits and per_ns (or both by
+// windlass_limiter_config_quota), and what else should differ from the defaults.
+typedef struct windlass_limiter_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // How many permits in per_ns. Has no default. What the algorithms can hold differs; if it is too
+    // many the error says how many are not.
+    uint64_t permits;
+    // The time for so many, in nanoseconds: 1 to 366 days. Has no default.
+    uint64_t per_ns;
+    // How many at once after a rest: the capacity of the bucket. A window has none but permits.
+    // Default: 0, as many as permits.
+    uint64_t burst;
+    // How far callers' clocks may differ, or events come late, and still be judged by their own
+    // time. Default: 0.
+    uint64_t lateness_ns;
+    // A time further ahead of the newest one seen than this is answered as an unknown client is: a
+    // single wild one would make all that is known old. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump_ns;
+    // How many clients it must know at a time: all there will be, or with max_memory those to begin
+    // with. One is known from its first permit until it has all of them back. 40 bytes each.
+    // Default: 1000000.
+    uint64_t clients;
+    // Lets it grow, up to so many bytes, and shrink again, as in windlass_dedup_config; not with
+    // WINDLASS_ALGORITHM_SLIDING_LOG. Default: 0, it keeps the size that it is made with.
+    uint64_t max_memory;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make keys that collide.
+    uint64_t seed;
+    // How it counts: WINDLASS_ALGORITHM_GCRA (the default), or another WINDLASS_ALGORITHM_.
+    uint32_t algorithm;
+    // What a client gets that it does not know, when it is full: WINDLASS_ON_UNKNOWN_DENY (the
+    // default) or WINDLASS_ON_UNKNOWN_ALLOW.
+    uint32_t on_unknown;
+    // 0.
+    uint64_t reserved[4];
+} windlass_limiter_config;
+
+// What a limiter answers. What does not belong to its kind is 0. It never grows.
+typedef struct windlass_admission {
+    // WINDLASS_ALLOWED, WINDLASS_DENIED or WINDLASS_NEVER.
+    int32_t kind;
+    // 0.
+    uint32_t reserved0;
+    // If allowed: permits that are left now.
+    uint64_t remaining;
+    // If allowed: how long until all of them are there again, if nothing else comes.
+    uint64_t reset_after_ns;
+    // If denied: a call that comes that much later passes, if no other has come before it, and not
+    // any sooner.
+    uint64_t retry_after_ns;
+    // If allowed: how long it should wait before it goes on. Of WINDLASS_ALGORITHM_LEAKY_QUEUE; else 0.
+    uint64_t delay_ns;
+} windlass_admission;
+
+// Plain figures about a windlass_limiter. Those that count do so from its making on.
+typedef struct windlass_limiter_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 1 if 128-bit atomic operations are lock-free on this machine, else 0.
+    uint32_t lock_free;
+    // Clients that it is meant for at its present size.
+    uint64_t capacity;
+    // Clients that are not as if they had never come, estimated from a sample (exact for small
+    // ones).
+    uint64_t clients;
+    // Bytes that it takes now: of all tables, while one takes the place of another.
+    uint64_t memory_bytes;
+    // Tables in use: 1, or more while one takes the place of another.
+    uint64_t tables;
+    // How often it has grown.
+    uint64_t grown;
+    // How often it has shrunk.
+    uint64_t shrunk;
+    // Calls of clients for which there was no room, answered as on_unknown says.
+    uint64_t unknown;
+    // Calls later than the lateness allows, taken as coming when it just allows it.
+    uint64_t late;
+    // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
+    uint64_t jumps;
+} windlass_limiter_stats;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1287,6 +1419,313 @@ int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
 // Errors: WINDLASS_E_NULL.
 // Threads: concurrent.
 WINDLASS_API windlass_status windlass_bloom_advance_to(struct windlass_bloom *bloom, uint64_t now);
+
+// Makes a windlass_limiter as config says, and stores it in out; free it with
+// windlass_limiter_free. The memory of its table is asked for here; more only to grow (max_memory).
+// Where that cannot be had, clients that it does not know are answered as on_unknown says.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_limiter_new(const struct windlass_limiter_config *config,
+                                     struct windlass_limiter **out,
+                                     struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_limiter_free(struct windlass_limiter *limiter);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_limiter_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_config_init(struct windlass_limiter_config *config,
+                                             uint32_t struct_size);
+
+// Sets permits, per_ns and burst by a text of len bytes: "100/60s", "10/s", "10/s burst 20"; units
+// are ns, us, ms, s, m (or min), h and d. config has been begun by its init. A burst as large
+// as permits, or none, becomes 0.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config; text, and len is not 0), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_RANGE
+// (len), WINDLASS_E_ARG (the text). Then config is left alone.
+// Threads: concurrent, with another config each.
+WINDLASS_API
+windlass_status windlass_limiter_config_quota(struct windlass_limiter_config *config,
+                                              const char *text,
+                                              size_t len,
+                                              struct windlass_error *error);
+
+// Bytes that a windlass_limiter of these settings takes to begin with, before it is made.
+//
+// error may be NULL.
+// Errors: as windlass_limiter_new.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_limiter_config_memory_bytes(const struct windlass_limiter_config *config,
+                                             struct windlass_error *error);
+
+// Takes cost permits at the time now, or none, for the client whose key has len bytes (0 or more).
+// Of cost 0 it tells how things stand.
+//
+// Returns WINDLASS_ALLOWED, WINDLASS_DENIED or WINDLASS_NEVER, and says more in admission, which may
+// be NULL; or an error: WINDLASS_E_NULL (limiter; key, and len is not 0), WINDLASS_E_RANGE (len). Then
+// nothing was changed, and admission is left alone.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_check(struct windlass_limiter *limiter,
+                               const uint8_t *key,
+                               size_t len,
+                               uint64_t cost,
+                               uint64_t now,
+                               struct windlass_admission *admission);
+
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of
+// limiter or of a namespace.
+//
+// Returns as windlass_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_check_hash(struct windlass_limiter *limiter,
+                                    struct windlass_hash hash,
+                                    uint64_t cost,
+                                    uint64_t now,
+                                    struct windlass_admission *admission);
+
+// The same for a key that is a number: exact, as no two numbers share a fingerprint.
+//
+// Returns as windlass_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_check_u64(struct windlass_limiter *limiter,
+                                   uint64_t key,
+                                   uint64_t cost,
+                                   uint64_t now,
+                                   struct windlass_admission *admission);
+
+// What windlass_limiter_check would answer. Nothing is taken, and time is not moved on.
+//
+// Returns as windlass_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_peek(const struct windlass_limiter *limiter,
+                              const uint8_t *key,
+                              size_t len,
+                              uint64_t cost,
+                              uint64_t now,
+                              struct windlass_admission *admission);
+
+// The same for a key whose hash is known.
+//
+// Returns as windlass_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_peek_hash(const struct windlass_limiter *limiter,
+                                   struct windlass_hash hash,
+                                   uint64_t cost,
+                                   uint64_t now,
+                                   struct windlass_admission *admission);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_peek_u64(const struct windlass_limiter *limiter,
+                                  uint64_t key,
+                                  uint64_t cost,
+                                  uint64_t now,
+                                  struct windlass_admission *admission);
+
+// Gives a client back all that it has taken.
+//
+// Returns 1 (there was something), 0 (there was not; or this was done too often in the time that a
+// full bucket takes to empty: 127 times, of windows 15, with less than a millisecond between permits
+// 3), or an error: WINDLASS_E_NULL (limiter; key, and len is not 0), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_forget(struct windlass_limiter *limiter,
+                                const uint8_t *key,
+                                size_t len,
+                                uint64_t now);
+
+// The same for a key whose hash is known.
+//
+// Returns as windlass_limiter_forget.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_forget_hash(struct windlass_limiter *limiter,
+                                     struct windlass_hash hash,
+                                     uint64_t now);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_limiter_forget.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_forget_u64(struct windlass_limiter *limiter,
+                                    uint64_t key,
+                                    uint64_t now);
+
+// Checks n calls in order, by the hashes of their keys; what one takes the next of the same client
+// does not find. A batch has the memory for 16 calls on its way at once, and so is faster than
+// single calls; 64 to 512 are enough.
+//
+// Call i costs costs[i], or 1 if costs is NULL. Its time is ticks[i], or now for all of them if ticks
+// is NULL. admissions[i] becomes what the single call would have said. admissions may be NULL. It may
+// not overlap with the rest.
+//
+// Returns how many are allowed, or an error; then nothing was taken and no answer was written:
+// WINDLASS_E_NULL (limiter; hashes, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_limiter_check_hashes(struct windlass_limiter *limiter,
+                                      const struct windlass_hash *hashes,
+                                      size_t n,
+                                      const uint64_t *costs,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      struct windlass_admission *admissions);
+
+// The same for n keys that are numbers.
+//
+// The rest as windlass_limiter_check_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_limiter_check_u64s(struct windlass_limiter *limiter,
+                                    const uint64_t *keys,
+                                    size_t n,
+                                    const uint64_t *costs,
+                                    uint64_t now,
+                                    const uint64_t *ticks,
+                                    struct windlass_admission *admissions);
+
+// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= key_len <= stride. Of keys there must be (n - 1) * stride +
+// key_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+// windlass_limiter_check_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_limiter_check_fixed(struct windlass_limiter *limiter,
+                                     const uint8_t *keys,
+                                     size_t key_len,
+                                     size_t stride,
+                                     size_t n,
+                                     const uint64_t *costs,
+                                     uint64_t now,
+                                     const uint64_t *ticks,
+                                     struct windlass_admission *admissions);
+
+// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_limiter_check_hashes.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_limiter_check_packed(struct windlass_limiter *limiter,
+                                      const uint8_t *bytes,
+                                      size_t bytes_len,
+                                      const uint32_t *offsets,
+                                      size_t n,
+                                      const uint64_t *costs,
+                                      uint64_t now,
+                                      const uint64_t *ticks,
+                                      struct windlass_admission *admissions);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_limiter_stats). Looks at a
+// sample of the table: microseconds, not nanoseconds.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_get_stats(const struct windlass_limiter *limiter,
+                                           struct windlass_limiter_stats *out,
+                                           uint32_t struct_size);
+
+// Bytes that it takes now: of all tables, while one takes the place of another.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API int64_t windlass_limiter_memory_bytes(const struct windlass_limiter *limiter);
+
+// The seed in use: to hash keys beforehand, to make seeds of namespaces, or to let another process
+// agree.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_seed(const struct windlass_limiter *limiter,
+                                      uint64_t *out);
+
+// Upkeep, most of which calls do by themselves while they come: takes note of the time now, looks
+// after up to budget groups of 64 places, makes a larger table ready before it is needed, empties
+// one that has been replaced, and gives back its memory. Of use after a silence, and from a thread
+// beside the callers: every 10 to 100 ms, with a budget of 256, again at once as long as it returns 1.
+//
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_maintain_at(struct windlass_limiter *limiter,
+                                     uint64_t now,
+                                     size_t budget);
+
+// Makes a windlass_global_limiter as config says, and stores it in out; free it with
+// windlass_global_limiter_free. Of config the quota and the algorithm count. It has no lateness and
+// no bound on jumps: to set one is an error. What is about clients has no effect.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it). Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_global_limiter_new(const struct windlass_limiter_config *config,
+                                            struct windlass_global_limiter **out,
+                                            struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_global_limiter_free(struct windlass_global_limiter *limiter);
+
+// Takes cost permits at the time now, or none. Of cost 0 it tells how things stand.
+//
+// Returns WINDLASS_ALLOWED, WINDLASS_DENIED or WINDLASS_NEVER, and says more in admission, which may
+// be NULL; or an error: WINDLASS_E_NULL (limiter).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_global_limiter_check(struct windlass_global_limiter *limiter,
+                                      uint64_t cost,
+                                      uint64_t now,
+                                      struct windlass_admission *admission);
+
+// What windlass_global_limiter_check would answer. Nothing is taken.
+//
+// Returns as windlass_global_limiter_check.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_global_limiter_peek(const struct windlass_global_limiter *limiter,
+                                     uint64_t cost,
+                                     uint64_t now,
+                                     struct windlass_admission *admission);
+
+// Gives back all that was taken.
+//
+// Returns 1 (there was something), 0 (there was not; or this was done too often, as in
+// windlass_limiter_forget), or an error: WINDLASS_E_NULL (limiter).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
+                                       uint64_t now);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -66,6 +66,7 @@ struct ReadmeExamples;
 pub mod model {
     pub use crate::{
         dedup::model::{ExactTicket, Rule, Ticket},
+        limit::model::{Limiters, OneLimiter},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

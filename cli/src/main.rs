@@ -12,6 +12,7 @@ mod failure;
 mod filter;
 mod generate;
 mod input;
+mod limit;
 mod output;
 mod room;
 
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
         Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
+        Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
         Err(error) => Failure::from_clap(&error),

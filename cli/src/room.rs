@@ -22,7 +22,7 @@ pub(crate) fn capacity(state: &StateArgs) -> u64 {
 /// The builder's error in the words of the command line.
 pub(crate) fn refused(state: &StateArgs, error: &ConfigError) -> Failure {
     let given = match error.field {
-        "capacity" => format!("--capacity {}", capacity(state)),
+        "capacity" | "clients" => format!("--capacity {}", capacity(state)),
         "max_memory" => {
             format!("--max-memory {}", output::memory(state.max_memory.map_or(u64::MAX, |most| most.0)))
         }

@@ -25,3 +25,5 @@ pub mod hash;
 pub mod dedup;
 
 pub mod bloom;
+
+pub mod limiter;

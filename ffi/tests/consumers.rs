@@ -58,6 +58,11 @@ fn bloom() {
     both("bloom.c", |program| drop(run(&mut checked(program))));
 }
 
+#[test]
+fn limiter() {
+    both("limiter.c", |program| drop(run(&mut checked(program))));
+}
+
 /// Not under valgrind, which needs address space of its own.
 #[test]
 fn no_memory() {
@@ -146,11 +151,31 @@ fn the_lines_of_the_readme() {
         void shown(const uint8_t *id, size_t len, uint64_t now) {\n\
         windlass_dedup *dedup;\nwindlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(&readme, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// What docs/c.md shows of limiters, within a function, compiles in both languages.
+#[test]
+fn the_lines_about_limiters() {
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## Rate limits\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limits.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        void serve(uint64_t, uint64_t);\nvoid refuse(uint64_t);\n\
+        void shown(const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+        windlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// In both languages.
+fn compiles(source: &Path) {
     for (language, name, standard) in [(Language::C, "c", "-std=c99"), (Language::Cpp, "c++", "-std=c++11")] {
         let Some(compiler) = language.compiler() else { continue };
         let mut cc = Command::new(compiler);
         cc.args(["-fsyntax-only", "-x", name, standard]).args(support::WARNINGS);
-        run(cc.arg("-I").arg(root().join("include")).arg(&shown));
+        run(cc.arg("-I").arg(root().join("include")).arg(source));
     }
 }
 

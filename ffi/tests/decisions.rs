@@ -11,11 +11,13 @@ use std::{
     fmt::Write,
     fs,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use support::{Language, checked, is_set, program, root, run, skipped};
+use windlass::Algorithm;
 
 /// A window and a lateness in ticks, and events: tick and id.
 struct Case<'a> {
@@ -211,5 +213,175 @@ fn the_bloom_filters_answers() {
             }
         }
         fs::remove_file(bloom).expect("was made");
+    }
+}
+
+/// Tick in nanoseconds, cost, key.
+type Call = (u64, u64, String);
+
+const LIMITER_SEED: u64 = 4711;
+
+/// As the C program prints an answer.
+fn line(admission: windlass::Admission) -> String {
+    use windlass::Admission;
+    match admission {
+        Admission::Allowed { remaining, reset_after, delay } => {
+            format!("0 {remaining} {} 0 {}\n", reset_after.as_nanos(), delay.as_nanos())
+        }
+        Admission::Denied { retry_after } => format!("1 0 0 {} 0\n", retry_after.as_nanos()),
+        Admission::Never => "2 0 0 0 0\n".to_owned(),
+    }
+}
+
+/// The answers of a limiter; of numbers where `by_number`.
+fn limiter_of_rust(number: usize, quota: &str, lateness: u64, by_number: bool, calls: &[Call]) -> String {
+    use windlass::{KeyedLimiter, Seed, Tick};
+    let limiter = KeyedLimiter::builder(quota.parse().expect("valid"))
+        .algorithm(ALGORITHMS[number])
+        .clients(CAPACITY)
+        .lateness(Duration::from_nanos(lateness))
+        .seed(Seed(LIMITER_SEED))
+        .build()
+        .expect("valid");
+    let ask = |(tick, cost, key): &Call| match by_number {
+        true => limiter.check_at(key.parse::<u64>().expect("a number"), *cost, Tick(*tick)),
+        false => limiter.check_at(key, *cost, Tick(*tick)),
+    };
+    calls.iter().map(|call| line(ask(call))).collect()
+}
+
+fn global_of_rust(number: usize, quota: &str, calls: &[Call]) -> String {
+    use windlass::{Limiter, Tick};
+    let limiter = Limiter::builder(quota.parse().expect("valid")).algorithm(ALGORITHMS[number]);
+    let limiter = limiter.build().expect("valid");
+    calls.iter().map(|(tick, cost, _)| line(limiter.check_at(*cost, Tick(*tick)))).collect()
+}
+
+/// By their numbers in C.
+const ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Gcra,
+    Algorithm::TokenBucket,
+    Algorithm::LeakyQueue,
+    Algorithm::FixedWindow,
+    Algorithm::SlidingCounter,
+    Algorithm::SlidingLog,
+];
+
+/// The calls in a file, for the C program.
+fn calls_file(name: &str, calls: &[Call]) -> PathBuf {
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut text = String::new();
+    for (tick, cost, key) in calls {
+        writeln!(text, "{tick}\t{cost}\t{key}").expect("a string");
+    }
+    fs::write(&input, text).expect("writable");
+    input
+}
+
+fn limiter_of_c(
+    program: &Path,
+    way: &str,
+    number: usize,
+    quota: &str,
+    lateness: u64,
+    input: &Path,
+) -> String {
+    let mut c = checked(program);
+    c.args([way, &number.to_string(), quota, &lateness.to_string(), &LIMITER_SEED.to_string()]);
+    run(c.arg(input))
+}
+
+fn limiter_programs() -> Vec<PathBuf> {
+    let languages =
+        if is_set("WINDLASS_VALGRIND") { &[Language::C][..] } else { &[Language::C, Language::Cpp] };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/limiter.c");
+    languages.iter().filter_map(|&language| program(&source, language)).collect()
+}
+
+#[test]
+fn the_limiters_answers() {
+    let mut random = Random(6);
+    let mut now = 1_000_000_000;
+    let calls: Vec<Call> = (0..4_000)
+        .map(|i| {
+            now += if i % 1000 == 999 { random.below(5_000_000_000) } else { random.below(6_000_000) };
+            let late = if random.below(4) == 0 { random.below(300_000_000) } else { 0 };
+            // None, more than there ever are, or a few.
+            let cost = match random.below(20) {
+                0 => 0,
+                1 => 12 + random.below(2) * (u64::MAX - 12),
+                _ => 1 + random.below(3),
+            };
+            (now - late, cost, format!("{:08}", random.below(40)))
+        })
+        .collect();
+    let input = calls_file("limiter-input", &calls);
+    let lateness = 100_000_000;
+    for program in limiter_programs() {
+        for number in 0..ALGORITHMS.len() {
+            let quota = if number < 3 { "5/s burst 11" } else { "11/s" };
+            let of_rust =
+                [false, true].map(|by_number| limiter_of_rust(number, quota, lateness, by_number, &calls));
+            for kind in ["0", "1", "2"] {
+                let of_it = of_rust[0].lines().filter(|line| line.starts_with(kind)).count();
+                assert!(of_it > 100, "{number}: {of_it} answers {kind}: not much of a test");
+            }
+            let ways: &[&str] = match number {
+                0 => &["single", "hash", "u64", "packed", "hashes", "u64s", "fixed", "global"],
+                _ => &["single", "packed", "global"],
+            };
+            for way in ways {
+                let of_c = limiter_of_c(&program, way, number, quota, lateness, &input);
+                let of_rust = match *way {
+                    "global" => &global_of_rust(number, quota, &calls),
+                    way => &of_rust[usize::from(way.starts_with("u64"))],
+                };
+                let differs = of_c.lines().zip(of_rust.lines()).position(|(c, rust)| c != rust);
+                assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{program:?}, {number}, {way}");
+            }
+        }
+        fs::remove_file(program).expect("was made");
+    }
+}
+
+/// Of a real log, against the reference answers: every algorithm that they have.
+#[test]
+fn a_log_through_limiters() {
+    let Some(data) = data() else { return };
+    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
+    let answers: Value = serde_json::from_str(&text).expect("JSON");
+    let (file, view) = ("nasa-http-1995-08-01-0000-0959.tsv", "nasa");
+    let calls: Vec<Call> = streams::read(&data, file, view)
+        .into_iter()
+        .map(|event| (event.ms * 1_000_000, 1, event.client))
+        .collect();
+    let input = calls_file("limiter-log", &calls);
+    let references = [
+        ("gcra", 0, ""),
+        ("gcra_no_burst", 0, " burst 1"),
+        ("token_bucket", 1, ""),
+        ("fixed_window", 3, ""),
+        ("sliding_counter_whole", 4, ""),
+        ("sliding_log", 5, ""),
+    ];
+    let limits = answers[file][view]["in_order"]["limit"].as_object().expect("answers");
+    // Under valgrind one is enough.
+    let limits: Vec<_> = limits.iter().take(if is_set("WINDLASS_VALGRIND") { 1 } else { 9 }).collect();
+    for program in limiter_programs() {
+        for (pair, expected) in &limits {
+            let (n, t) = pair.split_once(",T=").expect("N=..,T=..");
+            for (name, number, burst) in references {
+                let quota = format!("{}/{t}ms{burst}", n.strip_prefix("N=").expect("N"));
+                let printed = limiter_of_c(&program, "packed", number, &quota, 0, &input);
+                let decisions: String =
+                    printed.lines().map(|line| if line.starts_with('0') { '1' } else { '0' }).collect();
+                let sha256: String =
+                    Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
+                let expected = &expected[name];
+                assert_eq!(expected["ones"], decisions.matches('1').count(), "{pair}, {name}: allowed");
+                assert_eq!(expected["sha256"], sha256, "{pair}, {name}: all decisions");
+            }
+        }
+        fs::remove_file(program).expect("was made");
     }
 }

@@ -57,7 +57,8 @@ use std::fmt;
 /// # Layouts
 /// All panes have an id's bits in the same place. In the layouts with rows these places are next to each other, so a question costs one
 /// cache line, or a few. The builder takes the layout with the fewest lines whose memory is within 1.3 times that of the most thrifty
-/// one: two rows for 1 % and 0.1 % ([`RotatingBloom::plan`] says which). [`Layout::Rows`]`(1)` is faster for more memory.
+/// one: of 8 panes a row of 128-bit blocks for 1 %, two rows for 0.1 % ([`BloomBuilder::plan`] says which). [`Layout::Rows`]`(1)` is
+/// faster for more memory.
 ///
 /// # Cost
 /// A call is lock-free. It reads its rows; it writes to them only if the id's bits are not all set in the current pane. A pane is
@@ -66,7 +67,7 @@ use std::fmt;
 /// # Error
 /// [`BloomPlan::expected_error`] is that of full panes; [`RotatingBloom::stats`] tells the present one. It follows from the loads of blocks (F. Putze,
 /// P. Sanders, J. Singler: "Cache-, Hash- and Space-Efficient Bloom Filters", 2007), not from the classic formula, which promises too much for
-/// blocks. With more ids than expected the error rises; nothing else happens. With a seed that others know, ids can be made that are
+/// blocks; that blocks with as many ids differ in how many bits are set is counted in as well. With more ids than expected the error rises; nothing else happens. With a seed that others know, ids can be made that are
 /// taken for seen.
 pub struct RotatingBloom {
     ring: PaneRing,

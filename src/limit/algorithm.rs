@@ -101,7 +101,7 @@ impl Rule {
 impl Algorithm {
     pub(super) fn rule(self, quota: Quota) -> Result<Rule, ConfigError> {
         let (permits, per) = quota.checked()?;
-        let burst = quota.burst.unwrap_or(permits);
+        let burst = quota.capacity();
         let bucket = |queues| {
             if burst == 0 {
                 return Err(ConfigError::new("burst", burst, "1 at least"));

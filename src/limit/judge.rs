@@ -4,8 +4,37 @@ use super::{admission::Answer, meter::Meter};
 use crate::{
     hash::KeyHash,
     sync::Wide,
-    table::{Full, Pinned},
+    table::{Decision, Full, Pinned},
 };
+
+/// The table, as a judge sees it.
+pub(crate) trait Clients {
+    /// See [`Pinned::update`].
+    fn update<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full>;
+
+    /// Every state up to here is gone. Acquire.
+    fn horizon(&self) -> u64;
+}
+
+impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Clients for Pinned<'_, W, BUCKETS, CELLS> {
+    #[inline(always)]
+    fn update<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
+        Pinned::update(self, hash, decide)
+    }
+
+    #[inline(always)]
+    fn horizon(&self) -> u64 {
+        Pinned::horizon(self)
+    }
+}
 
 /// Times are stamps.
 pub(crate) trait Judge: Copy {
@@ -13,13 +42,13 @@ pub(crate) trait Judge: Copy {
     fn burst(self) -> u64;
 
     /// Takes `cost` of a client's permits, no more than the burst. Of cost 0 it tells how things stand.
-    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
+    fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
 
     /// What [`Judge::check`] would answer.
-    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
+    fn peek(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
 
     /// Gives back all that a client has taken. Whether there was something, and it could be done.
-    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool;
+    fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool;
 
     /// The greatest state that is as good as none from `at` on.
     fn gone_at(self, at: u64) -> u64;
@@ -48,15 +77,15 @@ impl<M: Meter> Judge for M {
     }
 
     #[inline(always)]
-    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+    fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
         table.update(hash, self.take(at, cost))
     }
 
-    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+    fn peek(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
         table.update(hash, Meter::peek(self, at, cost))
     }
 
-    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool {
+    fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool {
         table.update(hash, Meter::forget(self, at)).unwrap_or(false)
     }
 

@@ -115,6 +115,8 @@ pub struct LimiterStats {
     pub late: u64,
     /// Calls whose tick lay too far ahead, answered as those of unknown clients.
     pub jumps: u64,
+    /// Whether 128-bit atomic operations are lock-free on this machine.
+    pub lock_free: bool,
 }
 
 /// Settings of a [`KeyedLimiter`]. Made by [`KeyedLimiter::builder`].
@@ -192,7 +194,7 @@ impl KeyedLimiterBuilder {
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
-        Geometry::for_keys(self.clients).map_err(|error| ConfigError { field: "clients", ..error })
+        Geometry::for_keys(self.clients).map_err(of_clients)
     }
 
     /// Checks the settings and allocates.
@@ -216,12 +218,13 @@ impl KeyedLimiterBuilder {
         // How far a state that is published lies above the horizon.
         let reach = lateness + granule + memory;
         let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
+        let plan = Plan { geometry, span, evict_within: None, limit, bytes: None };
         Ok(KeyedLimiter {
-            table: KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?,
+            table: KeyTable::new(plan).map_err(of_clients)?,
             judges,
             quota: self.quota,
-            // The first call begins a granule: from then on jumps are seen.
-            origin: self.algorithm.origin(self.quota, lateness.max(granule)),
+            // A granule: the first call is after all that `newest` can begin with.
+            origin: self.algorithm.origin(self.quota, lateness + granule),
             lateness,
             max_jump,
             granule,
@@ -232,6 +235,11 @@ impl KeyedLimiterBuilder {
             counts: Counts::default(),
         })
     }
+}
+
+/// What a table calls capacity.
+fn of_clients(error: ConfigError) -> ConfigError {
+    ConfigError { field: "clients", ..error }
 }
 
 impl KeyedLimiter {
@@ -326,6 +334,7 @@ impl KeyedLimiter {
             unknown: self.counts.unknown.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
+            lock_free: crate::sync::is_lock_free(),
         }
     }
 

@@ -14,7 +14,7 @@
 
 use super::{
     admission::Answer,
-    judge::Judge,
+    judge::{Clients, Judge},
     ring::{LogRule, MICROS, Ring},
 };
 use crate::{
@@ -24,9 +24,9 @@ use crate::{
     sync::{
         AtomicU64, Budget,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
-        Wide, epoch, retry,
+        epoch, retry, twin,
     },
-    table::{Decision, Full, Pinned},
+    table::{Decision, Full},
 };
 use std::sync::Arc;
 
@@ -179,6 +179,15 @@ impl Logs {
         Ok(Logs { pool: Arc::new(pool), rule, unit })
     }
 
+    #[cfg(windlass_loom)]
+    #[allow(clippy::panic)] // in a model
+    pub(super) fn of_units(rule: LogRule, clients: usize, unit: u64) -> Logs {
+        match Logs::new(rule, clients) {
+            Ok(logs) => Logs { unit, ..logs },
+            Err(error) => panic!("{error}"),
+        }
+    }
+
     /// Bytes of the rings for so many clients.
     pub(super) fn bytes_for(rule: LogRule, clients: usize) -> u64 {
         rings(clients).saturating_mul(OF_A_RING as u64 + rule.limit).saturating_mul(8)
@@ -202,7 +211,7 @@ impl Logs {
     /// the life of ring and entry. `answers` is told whether that would be needed. `None`: the client has no ring.
     fn find(
         &self,
-        table: &Pinned<'_, impl Wide>,
+        table: &impl Clients,
         hash: KeyHash,
         at: u64,
         answers: impl Fn(Ring<'_>, u64, bool) -> Option<Answer>,
@@ -221,7 +230,7 @@ impl Logs {
                 if let Some(answer) = answers(ring, at, ages) {
                     return Ok(Some(Sought::Answer(answer)));
                 }
-                if !ages || self.prolong(table, hash, number, age)? {
+                if !ages || twin!(StampFirst) || self.prolong(table, hash, number, age)? {
                     return Ok(Some(Sought::Ring(ring, at)));
                 }
             }
@@ -230,13 +239,7 @@ impl Logs {
     }
 
     /// Raises the ring's age, then the entry's. `false`: by now the client has another ring, or none.
-    fn prolong(
-        &self,
-        table: &Pinned<'_, impl Wide>,
-        hash: KeyHash,
-        number: u64,
-        age: u64,
-    ) -> Result<bool, Full> {
+    fn prolong(&self, table: &impl Clients, hash: KeyHash, number: u64, age: u64) -> Result<bool, Full> {
         let life = self.pool.life(number);
         loop {
             let word = life.load(Acquire);
@@ -260,12 +263,7 @@ impl Logs {
     }
 
     /// Gives a client a ring. `None`: another call has, or time has moved on.
-    fn begin(
-        &self,
-        table: &Pinned<'_, impl Wide>,
-        hash: KeyHash,
-        at: u64,
-    ) -> Result<Option<Sought<'_>>, Full> {
+    fn begin(&self, table: &impl Clients, hash: KeyHash, at: u64) -> Result<Option<Sought<'_>>, Full> {
         let age = self.age(at.max(self.time_of(table.horizon())));
         let ring = self.pool.take().or_else(|| {
             self.pool.sweep(EMERGENCY, table.horizon() >> RING_BITS);
@@ -299,7 +297,8 @@ impl Logs {
 /// For clients, and a quarter more for those that are on their way back.
 fn rings(clients: usize) -> u64 {
     let clients = clients as u64;
-    clients.saturating_add(clients / 4).saturating_add(64)
+    let spare = if cfg!(windlass_loom) { 0 } else { clients / 4 + 64 };
+    clients.saturating_add(spare)
 }
 
 /// Rings looked at when there seems to be none left.
@@ -316,7 +315,7 @@ impl Judge for &Logs {
         self.rule.limit
     }
 
-    fn check(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+    fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
         if cost == 0 {
             return self.peek(table, hash, cost, at);
         }
@@ -338,7 +337,7 @@ impl Judge for &Logs {
         }
     }
 
-    fn peek(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
+    fn peek(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
         let peek = |ring: Ring<'_>, now: u64, _: bool| Some(ring.peek(now / MICROS, cost, at));
         match self.find(table, hash, at, peek)? {
             Some(Sought::Answer(answer)) => Ok(answer),
@@ -346,7 +345,7 @@ impl Judge for &Logs {
         }
     }
 
-    fn forget(self, table: &Pinned<'_, impl Wide>, hash: KeyHash, at: u64) -> bool {
+    fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool {
         // (An answer that nobody sees: whether there was something.)
         let forget = |ring: Ring<'_>, now: u64, _: bool| {
             let retry_after = u64::from(ring.forget(now / MICROS));

@@ -8,6 +8,8 @@ mod judge;
 mod keyed;
 mod logs;
 mod meter;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
 mod quota;
 mod ring;
 mod single;

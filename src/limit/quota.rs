@@ -36,6 +36,27 @@ impl Quota {
         Quota { burst: Some(burst), ..self }
     }
 
+    /// How many permits there are in [`Quota::per`].
+    #[must_use]
+    pub const fn permits(&self) -> u64 {
+        self.permits
+    }
+
+    /// The time in which there are [`Quota::permits`].
+    #[must_use]
+    pub const fn per(&self) -> Duration {
+        self.per
+    }
+
+    /// How many permits may be taken at once: what [`Quota::burst`] said, or else all of them.
+    #[must_use]
+    pub const fn capacity(&self) -> u64 {
+        match self.burst {
+            Some(burst) => burst,
+            None => self.permits,
+        }
+    }
+
     /// Permits and nanoseconds, in their ranges.
     pub(super) fn checked(&self) -> Result<(u64, u64), ConfigError> {
         let error = |field, limit: &str| ConfigError::new(field, self, limit);
@@ -134,6 +155,8 @@ mod tests {
             ("18446744073709551615/ns", Quota::new(u64::MAX, Duration::from_nanos(1))),
         ] {
             assert_eq!(text.parse(), Ok(quota), "{text}");
+            let same = Quota::new(quota.permits(), quota.per()).burst(quota.capacity());
+            assert_eq!(Quota { burst: Some(quota.capacity()), ..quota }, same, "{text}");
             assert_eq!(quota.to_string().parse(), Ok(quota), "{quota}");
         }
     }

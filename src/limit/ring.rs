@@ -165,7 +165,7 @@ impl Ring<'_> {
             };
             let expired = partition(self.rule.limit, is_expired);
             let oldest = self.read(head + cost.max(1) - 1).stamp();
-            if self.head.load(Acquire) == head || twin!(LookWhileItMoves) {
+            if self.head.load(Acquire) == head {
                 return Seen { head, next, at, newest, expired, oldest };
             }
             retry();
@@ -217,4 +217,29 @@ fn partition(n: u64, holds: impl Fn(u64) -> bool) -> u64 {
         }
     }
     low
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+
+    /// A call is admitted, stalls, and goes on when others have filled in what it took, and taken it again.
+    #[test]
+    fn a_late_finish_changes_nothing() {
+        let zero = || AtomicU64::new(0);
+        let (head, floor, slots) = (zero(), zero(), [zero(), zero()]);
+        let rule = LogRule { limit: 2, window: 10 };
+        let ring = Ring { rule, head: &head, floor: &floor, slots: &slots };
+        let allowed = |at, cost| matches!(ring.take(at, cost, at * MICROS), Answer::Allowed { .. });
+
+        // As `take` does until it stalls.
+        let first = Slot::new(100, ring.lap(0), 1);
+        ring.slot(0).store(first.0, Release);
+        assert!(!allowed(105, 1), "it counts, for both");
+        assert!(allowed(120, 1) && allowed(125, 1));
+        let there = [ring.read(0), ring.read(1)];
+        ring.finish(0, first);
+        assert!(there == [ring.read(0), ring.read(1)]);
+        assert_eq!([allowed(131, 1), allowed(131, 1), allowed(135, 1)], [true, false, true]);
+    }
 }

@@ -23,7 +23,7 @@ use std::fmt;
 /// use windlass::{Admission, Limiter, Quota, Tick};
 ///
 /// let limiter = Limiter::builder(Quota::new(2, Duration::from_secs(1))).build()?;
-/// let at = |millis| Tick(millis * 1_000_000);
+/// let at = |millis: u64| Tick(millis * 1_000_000);
 /// assert!(limiter.check_at(1, at(0)).is_allowed());
 /// assert!(limiter.check_at(1, at(100)).is_allowed());
 /// assert_eq!(limiter.check_at(1, at(200)), Admission::Denied { retry_after: Duration::from_millis(300) });

@@ -18,7 +18,7 @@ use super::{
     admission::Answer,
     meter::{Meter, STATE_BITS},
 };
-use crate::{origin::MAX_STAMP, table::Decision};
+use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 
 /// A tat in *units*: parts of a step of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Meter for Tat {
         let now = self.scale.units_at(at);
         move |state, gone| {
             // Whoever is behind the horizon counts as if he came there.
-            let now = now.max(self.split(gone).0);
+            let now = if twin!(OwnTime) { now } else { now.max(self.split(gone).0) };
             let (raw, tat) = state.map_or((0, 0), |state| (self.split(state).0, self.tat(state)));
             if cost == 0 {
                 // What is over at the horizon is over.

@@ -77,8 +77,8 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
-    /// What a call goes by may have been read while the log's head moved.
-    LookWhileItMoves,
+    /// A log's stamp is put in before its client's entry is raised to it.
+    StampFirst,
     /// A limiter's state is stored without another look at it.
     StoreBlindly,
     /// Cells are loaded and exchanged with Relaxed.

@@ -277,7 +277,7 @@ impl Clients {
         let retry_after = Duration::from_nanos(whole(div_ceil(fresh.per, fresh.permits)));
         let granule = 1 << (fresh.memory() / 1024).max(1).ilog2();
         Clients {
-            stamps: Stamps::new(fresh.algorithm, whole(fresh.per), lateness.max(granule)),
+            stamps: Stamps::new(fresh.algorithm, whole(fresh.per), lateness + granule),
             lateness,
             granule,
             unknown: Admission::Denied { retry_after },

@@ -2,6 +2,7 @@
 
 mod decimals;
 mod generate;
+mod limit;
 mod values;
 
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
+pub(crate) use limit::{AlgorithmKind, LimitArgs, Passed, UnknownKind};
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -29,6 +31,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
     Distinct(Box<DistinctArgs>),
+    Limit(Box<LimitArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
 }

@@ -23,6 +23,8 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     let need = Need {
         key: &args.id,
         option: "--id",
+        may_be_none: false,
+        names: false,
         text: args.emit != EmitKind::None,
         numbered: judge.window().counts_events(),
         seed: judge.seed(),

@@ -4,6 +4,7 @@
 //! happened. Further structures become further stages.
 
 mod dedup;
+mod limit;
 mod stream;
 
 use std::time::Duration;
@@ -35,7 +36,8 @@ trait Stage {
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let shape = stream::shape(args.events.0, args.seed)?;
-    let mut stages: Vec<Box<dyn Stage>> = vec![Box::new(dedup::DedupStage::new(&shape)?)];
+    let mut stages: Vec<Box<dyn Stage>> =
+        vec![Box::new(dedup::DedupStage::new(&shape)?), Box::new(limit::LimitStage::new(&shape)?)];
     say(&format!("{}\n", stream::describe(&shape)))?;
     for stage in &mut stages {
         let took = take_all(stage.as_mut(), &shape, args.quiet)?;

@@ -13,6 +13,7 @@ use crate::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event {
     pub(super) id: [u8; 16],
+    pub(super) client: u64,
     /// Nanoseconds.
     pub(super) time: u64,
 }
@@ -59,7 +60,11 @@ pub(super) fn describe(shape: &Shape) -> String {
 pub(super) fn events(shape: &Shape) -> impl Iterator<Item = Event> {
     let stream = Stream::new(shape);
     let names = stream.names().clone();
-    stream.map(move |event| Event { id: names.id(event.id), time: event.time })
+    stream.map(move |event| Event {
+        id: names.id(event.id),
+        client: names.client(event.id),
+        time: event.time,
+    })
 }
 
 #[cfg(test)]

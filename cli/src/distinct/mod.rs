@@ -118,7 +118,15 @@ pub(crate) fn run(args: &DistinctArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
     let grid = Grid::of(args)?;
     let mut counter = Counter::new(args, grid)?;
-    let need = Need { key: &args.id, option: "--id", text: false, numbered: false, seed: counter.seed() };
+    let need = Need {
+        key: &args.id,
+        option: "--id",
+        may_be_none: false,
+        names: false,
+        text: false,
+        numbered: false,
+        seed: counter.seed(),
+    };
     let mut input = Input::new(&args.input, need)?;
     let started = Instant::now();
     let mut panes = Panes::new(grid);

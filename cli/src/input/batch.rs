@@ -1,6 +1,9 @@
 //! Events ready for a structure, many at a time.
 
-use std::io::{self, Write};
+use std::{
+    collections::HashMap,
+    io::{self, Write},
+};
 
 use windlass::{KeyHash, Tick};
 
@@ -35,6 +38,13 @@ pub(super) enum Text<'a> {
     Chunks(&'a [Vec<u8>]),
 }
 
+/// Where the keys' texts are, if they will be told.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Names<'a> {
+    Spans(&'a [Span], &'a [u8]),
+    ByHash(&'a HashMap<KeyHash, Box<[u8]>>),
+}
+
 /// Some events in processing order.
 #[derive(Debug)]
 pub(crate) struct Batch<'a> {
@@ -44,6 +54,7 @@ pub(crate) struct Batch<'a> {
     pub(super) text: Text<'a>,
     /// With `--each` the ids' fields: spans point to these, and these into the text.
     pub(super) pieces: Option<&'a [Span]>,
+    pub(super) names: Names<'a>,
     /// [`super::Input::header`].
     pub(crate) header: Option<&'a [u8]>,
     /// The next batch may take its time: what is buffered for output should go out now.
@@ -51,6 +62,14 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
+    /// The key of event `i`: its source, if there are such, and its fields, with a space between. Cut to 256 bytes.
+    pub(crate) fn name(&self, i: usize) -> &'a [u8] {
+        match self.names {
+            Names::Spans(spans, texts) => spans.get(i).map_or(&[], |span| span.of(texts)),
+            Names::ByHash(names) => names.get(&self.events[i].0).map_or(&[], |name| name),
+        }
+    }
+
     /// Whether event `i + 1`'s text stands right behind that of event `i`.
     pub(crate) fn adjoin(&self, i: usize) -> bool {
         let (this, next) = (self.spans[i], self.spans[i + 1]);

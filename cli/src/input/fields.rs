@@ -151,7 +151,15 @@ mod tests {
             unreachable!()
         };
         let key = ["s", "@", "m"].map(str::to_owned);
-        let need = Need { key: &key, option: "--id", text: true, numbered: true, seed: Seed(0) };
+        let need = Need {
+            key: &key,
+            option: "--id",
+            may_be_none: false,
+            names: true,
+            text: true,
+            numbered: true,
+            seed: Seed(0),
+        };
         let spec = Spec::new(&args.input, need).unwrap();
         let mut wanted = Wanted { keys: key.len(), ..Wanted::default() };
         for name in &key {
@@ -169,5 +177,7 @@ mod tests {
         assert_eq!((made.events.len(), made.pieces.len()), (2 * many, 6 * many));
         // Of each line the long field and "none" once, and an element for each event.
         assert_eq!(made.texts.len(), 2 * (long + 4 + many) + 1);
+        // What is told of a key is short, and kept once for neighbours.
+        assert_eq!((made.names.len(), made.name_texts.len()), (2 * many, 256));
     }
 }

@@ -14,6 +14,9 @@ use super::{
 /// Keys of that many fields are put together without an allocation of ours.
 const FEW: usize = 8;
 
+/// Of longer keys that much is told: they may come beside long arrays.
+const NAME: usize = 256;
+
 /// Makes events of fields. The buffers are reused.
 #[derive(Debug)]
 pub(crate) struct Maker {
@@ -24,6 +27,7 @@ pub(crate) struct Maker {
     pub(super) now: Tick,
     missing: Missing,
     keep_texts: bool,
+    keep_names: bool,
 }
 
 /// Why a record gives no event.
@@ -54,6 +58,7 @@ impl Maker {
             now: Tick(0),
             missing: spec.missing.clone(),
             keep_texts: spec.text,
+            keep_names: spec.names,
         }
     }
 
@@ -72,10 +77,8 @@ impl Maker {
             }
             None => self.now,
         };
-        let seed = match wanted.source {
-            Some(field) => self.seed.namespace(self.value(record, wanted, field)?),
-            None => self.seed,
-        };
+        let source = wanted.source.map(|field| self.value(record, wanted, field)).transpose()?;
+        let seed = source.map_or(self.seed, |source| self.seed.namespace(source));
         let mut few: [&[u8]; FEW] = [&[]; FEW];
         let mut many = Vec::new();
         let key = if wanted.keys <= FEW {
@@ -93,6 +96,9 @@ impl Maker {
             None if self.keep_texts => put_pieces(&self.slots, key, made)?,
             None => Span::default(),
         };
+        if self.keep_names {
+            put_name(source.iter().chain(&*key), made)?;
+        }
         made.events.push((hash, tick));
         made.spans.push(span);
         Ok(())
@@ -140,4 +146,27 @@ fn put_pieces(slots: &Slots, key: &[&[u8]], made: &mut Made) -> Result<Span, Unf
         return Err(Unfit::Fatal("the ids of one line take more than 4 GiB".to_owned()));
     }
     Ok(Span::new(0, first, made.pieces.len()))
+}
+
+fn put_name<'a>(parts: impl Iterator<Item = &'a &'a [u8]>, made: &mut Made) -> Result<(), Unfit> {
+    let start = made.name_texts.len();
+    for (i, part) in parts.enumerate() {
+        made.name_texts.extend_from_slice(if i > 0 { b" " } else { b"" });
+        let room = (start + NAME).saturating_sub(made.name_texts.len());
+        made.name_texts.extend_from_slice(&part[..part.len().min(room)]);
+    }
+    made.name_texts.truncate(start + NAME);
+    let (before, name) = (made.names.last().copied(), Span::new(0, start, made.name_texts.len()));
+    if u32::try_from(made.name_texts.len()).is_err() {
+        return Err(Unfit::Fatal("the keys of one line take more than 4 GiB".to_owned()));
+    }
+    let name = match before {
+        Some(before) if before.of(&made.name_texts) == name.of(&made.name_texts) => {
+            made.name_texts.truncate(start);
+            before
+        }
+        _ => name,
+    };
+    made.names.push(name);
+    Ok(())
 }

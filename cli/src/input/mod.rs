@@ -88,6 +88,11 @@ impl Input {
         })
     }
 
+    /// Whether ticks are the events' own times: nanoseconds since 1970, and not since the start of the run.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.spec.is_timed()
+    }
+
     /// How many bytes there are to read, if all sources are plain files.
     pub(crate) fn size(&self) -> Option<u64> {
         self.size
@@ -136,10 +141,12 @@ impl Input {
             return Ok(None);
         }
         self.put_in_order(0, self.portion.made.events.len());
-        let text = Text::Chunks(self.sorter.insert(sorter).chunks());
+        let sorter = self.sorter.insert(sorter);
+        let (text, names) = (Text::Chunks(sorter.chunks()), sorter.names());
         let (made, header) = (&self.portion.made, self.header.as_deref());
         let pieces = made.pieces();
-        Ok(Some(Batch { events: &made.events, spans: &made.spans, text, pieces, header, pause: false }))
+        let (events, spans) = (&made.events[..], &made.spans[..]);
+        Ok(Some(Batch { events, spans, text, pieces, names, header, pause: false }))
     }
 
     fn sort_all(&mut self) -> Result<Sorter, Failure> {

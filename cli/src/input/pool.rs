@@ -189,7 +189,15 @@ mod tests {
     fn pool(threads: usize, file: &str) -> Pool {
         let cli = Cli::try_parse_from(["windlass", "dedup", "--window", "1s", file]).unwrap();
         let Command::Dedup(args) = cli.command else { unreachable!() };
-        let need = Need { key: &[], option: "--id", text: true, numbered: true, seed: Seed(0) };
+        let need = Need {
+            key: &[],
+            option: "--id",
+            may_be_none: false,
+            names: false,
+            text: true,
+            numbered: true,
+            seed: Seed(0),
+        };
         let spec = Arc::new(Spec::new(&args.input, need).unwrap());
         Pool::start(threads, Feed::new(&spec, Arc::new(AtomicU64::new(0))), &spec).unwrap()
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use windlass::{KeyHash, Tick};
 
 use super::{
-    batch::{Batch, Span, Text},
+    batch::{Batch, Names, Span, Text},
     blocks::{BLOCK, Block},
     file::InputFile,
     slots::Slot,
@@ -46,7 +46,16 @@ impl Portion {
         pause: bool,
     ) -> Batch<'a> {
         let (events, spans) = (&self.made.events[first..last], &self.made.spans[first..last]);
-        Batch { events, spans, text: Text::Block(self.text()), pieces: self.made.pieces(), header, pause }
+        let names = Names::Spans(self.made.names.get(first..last).unwrap_or(&[]), &self.made.name_texts);
+        Batch {
+            events,
+            spans,
+            text: Text::Block(self.text()),
+            pieces: self.made.pieces(),
+            names,
+            header,
+            pause,
+        }
     }
 
     /// What its spans or pieces point into.
@@ -66,6 +75,9 @@ pub(super) struct Made {
     pub(super) texts: Vec<u8>,
     /// Of the line's event before: where its id's fields stood, and the pieces made of them.
     pub(super) before: Vec<(Slot, Span)>,
+    /// If keys will be told: a span each into their texts. Neighbours with the same key share it.
+    pub(super) names: Vec<Span>,
+    pub(super) name_texts: Vec<u8>,
 }
 
 /// How far a [`Made`] had come.
@@ -73,11 +85,17 @@ pub(super) struct Mark {
     events: usize,
     pieces: usize,
     texts: usize,
+    name_texts: usize,
 }
 
 impl Made {
     pub(super) fn mark(&self) -> Mark {
-        Mark { events: self.events.len(), pieces: self.pieces.len(), texts: self.texts.len() }
+        Mark {
+            events: self.events.len(),
+            pieces: self.pieces.len(),
+            texts: self.texts.len(),
+            name_texts: self.name_texts.len(),
+        }
     }
 
     /// Takes back what was pushed since.
@@ -86,6 +104,8 @@ impl Made {
         self.spans.truncate(mark.events);
         self.pieces.truncate(mark.pieces);
         self.texts.truncate(mark.texts);
+        self.names.truncate(mark.events);
+        self.name_texts.truncate(mark.name_texts);
     }
 
     pub(super) fn pieces(&self) -> Option<&[Span]> {
@@ -94,10 +114,11 @@ impl Made {
 
     fn clear(&mut self) {
         // A block of empty lines has an event a byte. Only an array of `--each` has more in it.
-        if self.events.capacity().max(self.pieces.capacity()) > BLOCK || self.texts.capacity() > 4 * BLOCK {
+        let texts = self.texts.capacity().max(self.name_texts.capacity());
+        if self.events.capacity().max(self.pieces.capacity()) > BLOCK || texts > 4 * BLOCK {
             *self = Made::default();
         }
-        self.back_to(&Mark { events: 0, pieces: 0, texts: 0 });
+        self.back_to(&Mark { events: 0, pieces: 0, texts: 0, name_texts: 0 });
     }
 }
 

@@ -1,9 +1,11 @@
 //! `--order sort`: the whole input in memory, sorted by time. Events of the same time stay in the order they came in.
 
+use std::collections::HashMap;
+
 use windlass::{KeyHash, Tick};
 
 use super::{
-    batch::{BATCH, Span},
+    batch::{BATCH, Names, Span},
     portion::Made,
 };
 
@@ -31,6 +33,8 @@ pub(crate) struct Sorter {
     pieces: Vec<Span>,
     /// Pieces of an event.
     each: usize,
+    /// If keys will be told.
+    names: HashMap<KeyHash, Box<[u8]>>,
     next: usize,
 }
 
@@ -59,6 +63,13 @@ impl Sorter {
             };
             self.kept.push(Kept { event, text });
         }
+        for ((hash, _), name) in made.events.iter().zip(&made.names) {
+            self.names.entry(*hash).or_insert_with(|| name.of(&made.name_texts).into());
+        }
+    }
+
+    pub(super) fn names(&self) -> Names<'_> {
+        Names::ByHash(&self.names)
     }
 
     fn keep(&mut self, text: &[u8], is_record: bool) -> Span {

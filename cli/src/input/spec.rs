@@ -20,6 +20,10 @@ pub(crate) struct Need<'a> {
     pub(crate) key: &'a [String],
     /// The option that named them, for messages.
     pub(crate) option: &'static str,
+    /// Without fields all events have one key.
+    pub(crate) may_be_none: bool,
+    /// The keys will be told ([`super::Batch::name`]).
+    pub(crate) names: bool,
     /// Records will be written out (where not, `--order sort` keeps no text).
     pub(crate) text: bool,
     /// Ticks are event numbers and not times.
@@ -33,6 +37,7 @@ pub(crate) struct Spec {
     pub(crate) sources: Vec<(Source, Format)>,
     pub(crate) header: bool,
     key: Vec<String>,
+    may_be_none: bool,
     source: Option<String>,
     each: Option<String>,
     time: Option<String>,
@@ -41,6 +46,7 @@ pub(crate) struct Spec {
     pub(crate) order: Order,
     pub(crate) missing: Missing,
     pub(crate) on_error: OnError,
+    pub(crate) names: bool,
     pub(crate) text: bool,
     pub(crate) numbered: bool,
     pub(crate) seed: Seed,
@@ -59,6 +65,7 @@ impl Spec {
             sources: sources.into_iter().map(|s| (s.clone(), format(&s))).collect(),
             header: args.header,
             key: need.key.to_vec(),
+            may_be_none: need.may_be_none,
             source: args.source.clone(),
             each: args.each.clone(),
             time: args.time.clone(),
@@ -67,6 +74,7 @@ impl Spec {
             order: args.order,
             missing: args.missing.clone(),
             on_error: args.on_error,
+            names: need.names,
             text: need.text,
             numbered: need.numbered,
             seed: need.seed,
@@ -89,9 +97,8 @@ impl Spec {
         for (source, format) in &self.sources {
             self.check_format(source, *format, option).map_err(Failure::Bad)?;
         }
-        let timed = |format| self.time.is_some() || format == Format::Combined;
-        let all = self.sources.iter().all(|(_, format)| timed(*format));
-        if !all && self.sources.iter().any(|(_, format)| timed(*format)) {
+        let all = self.is_timed();
+        if !all && self.sources.iter().any(|(_, format)| self.has_time(*format)) {
             return Err(Failure::bad(
                 "some of the files have times and some do not: --time says which field it is",
             ));
@@ -100,6 +107,15 @@ impl Spec {
             return Err(Failure::bad("--order clamp and --order sort need event times: --time FIELD"));
         }
         Ok(())
+    }
+
+    /// Whether all events have times of their own.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.sources.iter().all(|(_, format)| self.has_time(*format))
+    }
+
+    fn has_time(&self, format: Format) -> bool {
+        self.time.is_some() || format == Format::Combined
     }
 
     fn check_format(&self, source: &Source, format: Format, option: &str) -> Result<(), String> {
@@ -115,7 +131,7 @@ impl Spec {
                      combined has fields"
                 )),
             },
-            _ if self.key.is_empty() => {
+            _ if self.key.is_empty() && !self.may_be_none => {
                 Err(format!("{source}: format {} needs {option} FIELD", format.name()))
             }
             Format::Jsonl if wanted.names.len() > MOST_FIELDS => {

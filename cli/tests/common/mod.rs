@@ -66,7 +66,7 @@ impl Run {
 /// and with several, and has to give the same.
 pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let run = run_once(dir, args, stdin);
-    if let Some((&command @ ("dedup" | "distinct"), rest)) = args.split_first()
+    if let Some((&command @ ("dedup" | "distinct" | "limit"), rest)) = args.split_first()
         && !args.contains(&"--threads")
     {
         let other = run_once(dir, &[&[command, "--threads", "3"], rest].concat(), stdin);
@@ -125,9 +125,14 @@ pub(crate) fn dedup(args: &[&str], stdin: impl AsRef<[u8]>) -> Run {
 
 /// The decisions of `windlass dedup --quiet ..`.
 pub(crate) fn decisions(args: &[&str], stdin: impl AsRef<[u8]>) -> String {
+    decisions_of("dedup", args, stdin)
+}
+
+/// Those of any command that makes some.
+pub(crate) fn decisions_of(command: &str, args: &[&str], stdin: impl AsRef<[u8]>) -> String {
     let [one, four] = ["1", "4"].map(|threads| {
         let dir = Dir::new();
-        let options = ["dedup", "-q", "--emit", "none", "--decisions", "decisions", "--threads", threads];
+        let options = [command, "-q", "--emit", "none", "--decisions", "decisions", "--threads", threads];
         let run = run_in(&dir.0, &[&options, args].concat(), stdin.as_ref()).ok();
         assert_eq!((run.text(), run.err.as_str()), ("", ""));
         dir.holds(&["decisions"]);

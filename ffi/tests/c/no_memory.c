@@ -12,6 +12,8 @@ int main(void) {
     const struct rlimit limit = {64 << 20, 64 << 20};
     windlass_dedup_config config;
     windlass_dedup *dedup = NULL;
+    windlass_limiter_config limits;
+    windlass_limiter *limiter = NULL;
     windlass_error error = WINDLASS_ERROR_INIT;
 
     CHECK(windlass_dedup_config_init(&config, sizeof config) == WINDLASS_OK);
@@ -29,5 +31,16 @@ int main(void) {
     CHECK(windlass_dedup_reset(dedup) == WINDLASS_E_NOMEM);
     CHECK(windlass_dedup_observe_u64(dedup, 1, 0) == WINDLASS_DUPLICATE);
     windlass_dedup_free(dedup);
+
+    CHECK(windlass_limiter_config_init(&limits, sizeof limits) == WINDLASS_OK);
+    limits.permits = 10;
+    limits.per_ns = 1000000000;
+    limits.clients = 4000000;
+    CHECK(windlass_limiter_new(&limits, &limiter, &error) == WINDLASS_E_NOMEM);
+    CHECK(limiter == NULL && strncmp(error.detail, "clients: ", 9) == 0);
+    limits.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG; /* the table fits, but not the logs */
+    limits.clients = 800000;
+    CHECK(windlass_limiter_new(&limits, &limiter, &error) == WINDLASS_E_NOMEM);
+    CHECK(limiter == NULL && strncmp(error.detail, "clients: ", 9) == 0);
     return 0;
 }

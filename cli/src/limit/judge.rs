@@ -1,0 +1,156 @@
+//! Allowed or denied.
+
+use windlass::{
+    Admission, Algorithm, ConfigError, KeyHash, KeyedLimiter, LimiterStats, OnUnknown, Quota, Seed, Tick,
+};
+
+use crate::{
+    args::{AlgorithmKind, LimitArgs, UnknownKind},
+    failure::Failure,
+    output, room,
+};
+
+/// As `--decisions` writes it.
+pub(super) const DENIED: u8 = b'0';
+pub(super) const ALLOWED: u8 = b'1';
+
+pub(super) struct Judge {
+    limiter: KeyedLimiter,
+    /// Without `--key` all events have this one.
+    one: Option<KeyHash>,
+    pub(super) delays: Delays,
+    first: Option<Tick>,
+    /// Nanoseconds after the first event that the limiter surely has stamps for.
+    range: u64,
+}
+
+/// What `leaky-queue` told to wait, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Delays {
+    pub(super) greatest: u64,
+    pub(super) sum: u128,
+}
+
+impl Judge {
+    pub(super) fn new(args: &LimitArgs) -> Result<Judge, Failure> {
+        let quota = args.burst.map_or(args.limit.0, |burst| args.limit.0.burst(burst.0));
+        let keyed = !args.key.is_empty();
+        let seed = Seed(args.state.seed);
+        let limiter = KeyedLimiter::builder(quota)
+            .algorithm(algorithm(args.algorithm))
+            .clients(if keyed {
+                usize::try_from(room::capacity(&args.state)).unwrap_or(usize::MAX)
+            } else {
+                1
+            })
+            .on_unknown(match args.on_unknown {
+                UnknownKind::Allow => OnUnknown::Allow,
+                UnknownKind::Deny => OnUnknown::Deny,
+            })
+            .lateness(args.lateness.duration)
+            .seed(seed);
+        let limiter = match (args.algorithm, args.state.max_memory) {
+            (AlgorithmKind::SlidingLog, None) => limiter,
+            (AlgorithmKind::SlidingLog, Some(most)) => {
+                return Err(Failure::bad(format_args!(
+                    "--max-memory {} does not go with sliding-log, which does not grow: it has room for --clients",
+                    output::memory(most.0)
+                )));
+            }
+            (_, most) => limiter.max_memory(most.map_or(u64::MAX, |most| most.0)),
+        };
+        let limiter = limiter.build().map_err(|error| refused(args, &error))?;
+        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // Less what it keeps for late events and for the windows before the first.
+        let before = nanos(args.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
+        Ok(Judge {
+            limiter,
+            one: (!keyed).then(|| seed.hash(0_u64)),
+            delays: Delays::default(),
+            first: None,
+            range: STAMPS.saturating_sub(before),
+        })
+    }
+
+    pub(super) fn quota(&self) -> Quota {
+        self.limiter.quota()
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        self.limiter.seed()
+    }
+
+    pub(super) fn is_keyed(&self) -> bool {
+        self.one.is_none()
+    }
+
+    pub(super) fn stats(&self) -> LimiterStats {
+        self.limiter.stats()
+    }
+
+    /// A mark per event, up to the first whose time lies too far from the first of all: what is wrong with that one.
+    pub(super) fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) -> Option<String> {
+        marks.clear();
+        let first = *self.first.get_or_insert(events.first()?.1);
+        let beyond = events.iter().position(|(_, at)| at.0.saturating_sub(first.0) > self.range);
+        let events = &events[..beyond.unwrap_or(events.len())];
+        let key = |i: usize| self.one.unwrap_or(events[i].0);
+        let mut marks = Marks { marks, delays: &mut self.delays };
+        self.limiter.check_each(events.len(), |i| (key(i), 1, events[i].1), &mut marks);
+        let days = self.range / 86_400_000_000_000;
+        beyond.map(|_| format!("its time is more than {days} days after that of the first event"))
+    }
+}
+
+/// Somewhat less than the 2^58 ns of a limiter's stamps.
+const STAMPS: u64 = (1 << 58) - (1 << 43);
+
+fn algorithm(kind: AlgorithmKind) -> Algorithm {
+    match kind {
+        AlgorithmKind::Gcra => Algorithm::Gcra,
+        AlgorithmKind::FixedWindow => Algorithm::FixedWindow,
+        AlgorithmKind::SlidingLog => Algorithm::SlidingLog,
+        AlgorithmKind::SlidingCounter => Algorithm::SlidingCounter,
+        AlgorithmKind::TokenBucket => Algorithm::TokenBucket,
+        AlgorithmKind::LeakyQueue => Algorithm::LeakyQueue,
+    }
+}
+
+/// The builder's error in the words of the command line.
+fn refused(args: &LimitArgs, error: &ConfigError) -> Failure {
+    let given = match (error.field, args.burst) {
+        ("quota", Some(burst)) => format!("--limit {} with --burst {burst}", args.limit),
+        ("quota", None) => format!("--limit {}", args.limit),
+        ("burst", _) => format!("--burst {}", error.value),
+        ("lateness", _) => {
+            let given = format!("--lateness {}", args.lateness);
+            return room::out_of_range(given, "1667d (4.5 years) at most"); // Window::MAX_TICKS
+        }
+        _ => return room::refused(&args.state, error),
+    };
+    let given = match error.field {
+        "quota" | "burst" => format!("{given} (--algorithm {})", args.algorithm.name()),
+        _ => given,
+    };
+    room::out_of_range(given, &error.limit)
+}
+
+/// Takes the limiter's answers as marks.
+struct Marks<'a> {
+    marks: &'a mut Vec<u8>,
+    delays: &'a mut Delays,
+}
+
+impl Extend<Admission> for Marks<'_> {
+    fn extend<I: IntoIterator<Item = Admission>>(&mut self, answers: I) {
+        self.marks.extend(answers.into_iter().map(|answer| match answer {
+            Admission::Allowed { delay, .. } => {
+                let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+                self.delays.greatest = self.delays.greatest.max(delay);
+                self.delays.sum += u128::from(delay);
+                ALLOWED
+            }
+            Admission::Denied { .. } | Admission::Never => DENIED,
+        }));
+    }
+}

@@ -1,0 +1,252 @@
+//! What happened.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use windlass::Quota;
+
+use super::{
+    Counts,
+    clients::{Figures, MOST, Span},
+    judge::Judge,
+};
+use crate::{
+    args::{AlgorithmKind, LimitArgs, UnknownKind},
+    input::Input,
+    output,
+};
+
+/// Clients in the list.
+const TOP: usize = 10;
+
+/// As `--report json` has it.
+#[derive(Serialize)]
+pub(super) struct Report {
+    command: &'static str,
+    events: u64,
+    allowed: u64,
+    denied: u64,
+    /// Of all events.
+    denied_share: f64,
+    /// When, of the denied events; nanoseconds since 1970 (without event times since the start of the run).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_denied_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_denied_ns: Option<u64>,
+    /// With `--key`.
+    #[serde(flatten)]
+    clients: Option<ByClient>,
+    /// With `leaky-queue`.
+    #[serde(flatten)]
+    delays: Option<Delays>,
+    /// Events further behind the newest than the lateness.
+    late: u64,
+    /// Records that gave no event.
+    skipped: u64,
+    algorithm: &'static str,
+    limit: u64,
+    per_ns: u64,
+    burst: u64,
+    seconds: f64,
+    /// Of the limiter.
+    memory_bytes: u64,
+    seed: u64,
+}
+
+#[derive(Serialize)]
+struct ByClient {
+    clients: u64,
+    /// Of them.
+    clients_denied: u64,
+    /// Those that were denied most.
+    top_denied: Vec<Client>,
+    /// Events of clients beyond those that are counted one by one.
+    uncounted: u64,
+    /// Events of clients for which there was no room.
+    unknown: u64,
+    on_unknown: &'static str,
+}
+
+#[derive(Serialize)]
+struct Client {
+    client: String,
+    denied: u64,
+    allowed: u64,
+    first_denied_ns: u64,
+    last_denied_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Delays {
+    greatest_delay_ns: u64,
+    /// Of the events that are allowed.
+    mean_delay_ns: u64,
+}
+
+impl Report {
+    #[allow(clippy::cast_precision_loss)] // it is a share
+    pub(super) fn new(
+        args: &LimitArgs,
+        counts: &Counts,
+        judge: &Judge,
+        input: &Input,
+        took: Duration,
+    ) -> Report {
+        let (stats, quota) = (judge.stats(), judge.quota());
+        let denied = counts.events - counts.allowed;
+        let clients = counts.clients.as_ref().map(|clients| {
+            let (clients_denied, top) = clients.denied(TOP);
+            ByClient {
+                clients: clients.number(),
+                clients_denied,
+                top_denied: top.iter().map(Client::of).collect(),
+                uncounted: clients.uncounted,
+                unknown: stats.unknown,
+                on_unknown: if args.on_unknown == UnknownKind::Allow { "allow" } else { "deny" },
+            }
+        });
+        let mean = judge.delays.sum / u128::from(counts.allowed.max(1));
+        let delays = (args.algorithm == AlgorithmKind::LeakyQueue).then(|| Delays {
+            greatest_delay_ns: judge.delays.greatest,
+            mean_delay_ns: u64::try_from(mean).unwrap_or(u64::MAX),
+        });
+        Report {
+            command: "limit",
+            events: counts.events,
+            allowed: counts.allowed,
+            denied,
+            denied_share: if denied == 0 { 0.0 } else { denied as f64 / counts.events as f64 },
+            first_denied_ns: counts.denied.map(|span| span.first.0),
+            last_denied_ns: counts.denied.map(|span| span.last.0),
+            clients,
+            delays,
+            late: stats.late,
+            skipped: input.skipped().records,
+            algorithm: args.algorithm.name(),
+            limit: quota.permits(),
+            per_ns: u64::try_from(quota.per().as_nanos()).unwrap_or(u64::MAX),
+            burst: quota.capacity(),
+            seconds: took.as_secs_f64(),
+            memory_bytes: stats.memory_bytes,
+            seed: judge.seed().0,
+        }
+    }
+
+    pub(super) fn text(&self, judge: &Judge, input: &Input) -> String {
+        let timed = input.is_timed();
+        let mut text = format!(
+            "{} events: {} allowed, {} denied ({})\n{}, ",
+            output::count(self.events),
+            output::count(self.allowed),
+            output::count(self.denied),
+            output::share(self.denied, self.events),
+            self.policy(judge.quota()),
+        );
+        text += &match &self.clients {
+            Some(by) => format!(
+                "for each of {} clients, {} of them denied; memory {}",
+                output::count(by.clients),
+                output::count(by.clients_denied),
+                output::memory(self.memory_bytes)
+            ),
+            None => "for all together".to_owned(),
+        };
+        text += &format!("; {}\n", output::seconds(Duration::from_secs_f64(self.seconds), self.events));
+        if let (Some(first), Some(last)) = (self.first_denied_ns, self.last_denied_ns) {
+            text += &format!("first denied {}, last {}\n", time(first, timed), time(last, timed));
+        }
+        if let Some(delays) = &self.delays {
+            let [greatest, mean] = [delays.greatest_delay_ns, delays.mean_delay_ns].map(Duration::from_nanos);
+            text += &format!("those allowed wait {greatest:.3?} at most, {mean:.3?} on average\n");
+        }
+        if let Some(by) = &self.clients {
+            text += &by.table(timed);
+        }
+        if self.late > 0 {
+            text += &format!(
+                "{} later than --lateness, counted as arriving at its edge\n",
+                output::count(self.late)
+            );
+        }
+        if let Some(by) = &self.clients {
+            text += &by.what_is_lacking(self.algorithm != AlgorithmKind::SlidingLog.name());
+        }
+        let skipped = input.skipped();
+        text + &output::skipped(skipped.records, skipped.first.as_deref())
+    }
+
+    fn policy(&self, quota: Quota) -> String {
+        let limit = Quota::new(quota.permits(), quota.per());
+        let burst = if self.burst == self.limit { String::new() } else { format!(" burst {}", self.burst) };
+        format!("{limit}{burst} by {}", self.algorithm)
+    }
+}
+
+impl Client {
+    fn of(figures: &Figures<'_>) -> Client {
+        let Span { first, last } = figures.span;
+        Client {
+            client: String::from_utf8_lossy(figures.name).into_owned(),
+            denied: figures.denied,
+            allowed: figures.allowed,
+            first_denied_ns: first.0,
+            last_denied_ns: last.0,
+        }
+    }
+}
+
+impl ByClient {
+    fn table(&self, timed: bool) -> String {
+        if self.top_denied.is_empty() {
+            return String::new();
+        }
+        let row = |[denied, allowed, first, last, client]: [&str; 5]| {
+            format!("{denied:>11} {allowed:>11}  {first:<24}  {last:<24}  {client}\n")
+        };
+        let mut text = row(["denied", "allowed", "first denied", "last denied", "client"]);
+        for client in &self.top_denied {
+            text += &row([
+                &output::count(client.denied),
+                &output::count(client.allowed),
+                &time(client.first_denied_ns, timed),
+                &time(client.last_denied_ns, timed),
+                &shown(&client.client),
+            ]);
+        }
+        text
+    }
+
+    fn what_is_lacking(&self, grows: bool) -> String {
+        let mut text = String::new();
+        if self.uncounted > 0 {
+            let most = output::count(MOST as u64);
+            text +=
+                &format!("{} events of further clients: {most} are counted\n", output::count(self.uncounted));
+        }
+        if self.unknown > 0 {
+            let outcome = if self.on_unknown == "allow" { "allowed" } else { "denied" };
+            text += &format!(
+                "{} events {outcome} for lack of room for their clients: {} is too small\n",
+                output::count(self.unknown),
+                if grows { "--max-memory" } else { "--clients" }
+            );
+        }
+        text
+    }
+}
+
+/// On one line, and not too long.
+fn shown(name: &str) -> String {
+    const MOST: usize = 60;
+    let cut: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if name.chars().nth(MOST).is_some() { cut + "..." } else { cut }
+}
+
+/// To the millisecond.
+fn time(nanos: u64, timed: bool) -> String {
+    let since_1970 = jiff::Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| timed);
+    match since_1970 {
+        Some(time) => format!("{time:.3}"),
+        None => format!("{:.3} s after the start", Duration::from_nanos(nanos).as_secs_f64()),
+    }
+}

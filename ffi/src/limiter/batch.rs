@@ -1,0 +1,178 @@
+//! Many calls in one. Everything is checked before the first is made.
+//!
+//! Answers are whole: to write 40 bytes in a row costs a batch less than a tenth, whose callers would have to ask again, one by one, for
+//! when to come back, and of a queue could not.
+
+use windlass::{Key, KeyHash, KeyedLimiter, Tick};
+
+use super::{
+    admission::{Admissions, windlass_admission},
+    core, windlass_limiter,
+};
+use crate::{
+    boundary::{guard, room, slice},
+    hash::windlass_hash,
+    ids::{Fixed, Packed},
+    status::windlass_status,
+};
+
+/// Checks n calls in order, by the hashes of their keys; what one takes the next of the same client
+/// does not find. A batch has the memory for 16 calls on its way at once, and so is faster than
+/// single calls; 64 to 512 are enough.
+///
+/// Call i costs costs[i], or 1 if costs is NULL. Its time is ticks[i], or now for all of them if ticks
+/// is NULL. admissions[i] becomes what the single call would have said. admissions may be NULL. It may
+/// not overlap with the rest.
+///
+/// Returns how many are allowed, or an error; then nothing was taken and no answer was written:
+/// WINDLASS_E_NULL (limiter; hashes, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_limiter_check_hashes(
+    limiter: *mut windlass_limiter,
+    hashes: *const windlass_hash,
+    n: usize,
+    costs: *const u64,
+    now: u64,
+    ticks: *const u64,
+    admissions: *mut windlass_admission,
+) -> i64 {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let hashes = unsafe { slice(hashes, n) }?;
+        // SAFETY: the caller's promise.
+        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
+        Ok::<_, windlass_status>(batch.check(|i| KeyHash::from(hashes[i])))
+    })
+}
+
+/// The same for n keys that are numbers.
+///
+/// The rest as windlass_limiter_check_hashes.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_limiter_check_u64s(
+    limiter: *mut windlass_limiter,
+    keys: *const u64,
+    n: usize,
+    costs: *const u64,
+    now: u64,
+    ticks: *const u64,
+    admissions: *mut windlass_admission,
+) -> i64 {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let keys = unsafe { slice(keys, n) }?;
+        // SAFETY: the caller's promise.
+        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
+        Ok::<_, windlass_status>(batch.check(|i| keys[i]))
+    })
+}
+
+/// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
+/// array of structs, for example. 1 <= key_len <= stride. Of keys there must be (n - 1) * stride +
+/// key_len bytes.
+///
+/// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+/// windlass_limiter_check_hashes.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_limiter_check_fixed(
+    limiter: *mut windlass_limiter,
+    keys: *const u8,
+    key_len: usize,
+    stride: usize,
+    n: usize,
+    costs: *const u64,
+    now: u64,
+    ticks: *const u64,
+    admissions: *mut windlass_admission,
+) -> i64 {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let keys = unsafe { Fixed::new(keys, key_len, stride, n) }?;
+        // SAFETY: the caller's promise.
+        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
+        Ok::<_, windlass_status>(batch.check(|i| keys.get(i)))
+    })
+}
+
+/// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+/// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+/// and none greater than bytes_len.
+///
+/// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+/// 0) and offsets (n is not 0). The rest as windlass_limiter_check_hashes.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_limiter_check_packed(
+    limiter: *mut windlass_limiter,
+    bytes: *const u8,
+    bytes_len: usize,
+    offsets: *const u32,
+    n: usize,
+    costs: *const u64,
+    now: u64,
+    ticks: *const u64,
+    admissions: *mut windlass_admission,
+) -> i64 {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let keys = unsafe { Packed::new(bytes, bytes_len, offsets, n) }?;
+        // SAFETY: the caller's promise.
+        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
+        Ok::<_, windlass_status>(batch.check(|i| keys.get(i)))
+    })
+}
+
+/// A batch that has passed all checks.
+struct Batch<'a> {
+    limiter: &'a KeyedLimiter,
+    n: usize,
+    /// Of length `n`, or none at all: then each costs 1.
+    costs: Option<&'a [u64]>,
+    now: u64,
+    /// Of length `n`, or none at all: then `now` counts.
+    ticks: Option<&'a [u64]>,
+    admissions: Admissions<'a>,
+}
+
+impl<'a> Batch<'a> {
+    /// # Safety
+    /// `limiter` as `core` has it, `costs` and `ticks` as `slice`, `admissions` as `room`, of `n` each.
+    unsafe fn new(
+        limiter: *mut windlass_limiter,
+        n: usize,
+        costs: *const u64,
+        now: u64,
+        ticks: *const u64,
+        admissions: *mut windlass_admission,
+    ) -> Result<Batch<'a>, windlass_status> {
+        // SAFETY: the caller's promise.
+        let limiter = unsafe { core(limiter) }?;
+        // SAFETY: the caller's promise.
+        let costs = unsafe { optional(costs, n) }?;
+        // SAFETY: the caller's promise.
+        let ticks = unsafe { optional(ticks, n) }?;
+        // SAFETY: the caller's promise.
+        let admissions = Admissions::new(unsafe { room(admissions, n) }?);
+        Ok(Batch { limiter, n, costs, now, ticks, admissions })
+    }
+
+    /// How many are allowed.
+    #[inline(always)]
+    fn check<K: Key>(mut self, key: impl Fn(usize) -> K) -> i64 {
+        let (costs, now, ticks) = (self.costs, self.now, self.ticks);
+        let call =
+            |i: usize| (key(i), costs.map_or(1, |costs| costs[i]), Tick(ticks.map_or(now, |ticks| ticks[i])));
+        self.limiter.check_each(self.n, call, &mut self.admissions);
+        self.admissions.allowed
+    }
+}
+
+/// # Safety
+/// As `slice`.
+unsafe fn optional<'a>(at: *const u64, n: usize) -> Result<Option<&'a [u64]>, windlass_status> {
+    // SAFETY: the caller's promise.
+    if at.is_null() { Ok(None) } else { unsafe { slice(at, n) }.map(Some) }
+}

@@ -1,0 +1,97 @@
+//! What `loom-tests` sees of the limiters.
+
+use super::{
+    admission::Answer,
+    algorithm::{Algorithm, Judges, with_judge},
+    judge::{Clients, Judge},
+    logs::Logs,
+    quota::Quota,
+    ring::LogRule,
+    sole::{Sole, State, with_sole},
+};
+use crate::{
+    hash::KeyHash,
+    table::{
+        Decision, Full,
+        model::{Stop, Table},
+    },
+};
+use std::time::Duration;
+
+/// A limiter for all. Its times are microseconds.
+pub struct OneLimiter(State);
+
+impl OneLimiter {
+    /// So many permits in so long.
+    #[allow(clippy::panic)] // in a model
+    pub fn new(algorithm: Algorithm, permits: u64, micros: u64) -> OneLimiter {
+        match algorithm.rule(Quota::new(permits, Duration::from_micros(micros))) {
+            Ok(rule) => OneLimiter(rule.into()),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// `Limiter::check_at`: whether it is allowed.
+    pub fn take(&self, cost: u64, micros: u64) -> bool {
+        with_sole!(&self.0, state => allowed(state.check(cost, micros * 1000)))
+    }
+
+    /// `Limiter::forget_at`.
+    pub fn forget(&self, micros: u64) -> bool {
+        with_sole!(&self.0, state => state.forget(micros * 1000))
+    }
+}
+
+fn allowed(answer: Answer) -> bool {
+    matches!(answer, Answer::Allowed { .. })
+}
+
+/// Limiters of clients, beside their table. Times are microseconds.
+pub struct Limiters(Judges);
+
+impl Limiters {
+    /// So many permits in so long.
+    #[allow(clippy::panic)] // in a model
+    pub fn new(algorithm: Algorithm, permits: u64, micros: u64) -> Limiters {
+        match algorithm
+            .rule(Quota::new(permits, Duration::from_micros(micros)))
+            .and_then(|rule| rule.for_clients(2))
+        {
+            Ok(judges) => Limiters(judges),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Sliding logs whose ages are in units of 2^`bits` ns.
+    pub fn of_logs(permits: u64, micros: u64, bits: u32) -> Limiters {
+        Limiters(Judges::Log(Logs::of_units(LogRule { limit: permits, window: micros }, 3, 1 << bits)))
+    }
+
+    /// `KeyedLimiter::check_at`, at once with the horizon moved to its time: whether it is allowed; an error if there is no room.
+    pub fn take<const BUCKETS: usize, const CELLS: usize>(
+        &self,
+        table: &Table<BUCKETS, CELLS>,
+        client: u64,
+        micros: u64,
+    ) -> Result<bool, Stop> {
+        with_judge!(&self.0, judge => {
+            table.advance(judge.gone_at(micros * 1000));
+            let hash = KeyHash { hi: 0, lo: client };
+            judge.check(table, hash, 1, micros * 1000).map(allowed).map_err(|_| Stop::Full)
+        })
+    }
+}
+
+impl<const BUCKETS: usize, const CELLS: usize> Clients for Table<BUCKETS, CELLS> {
+    fn update<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
+        self.change(hash.lo, decide).map_err(|_| Full)
+    }
+
+    fn horizon(&self) -> u64 {
+        Table::horizon(self)
+    }
+}
