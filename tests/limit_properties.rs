@@ -244,7 +244,7 @@ fn cases(cases: u32) -> ProptestConfig {
 }
 
 proptest! {
-    #![proptest_config(cases(250))]
+    #![proptest_config(cases(200))]
 
     #[test]
     fn one_limiter(setting in setting(), ops in prop::collection::vec(op(), 1..60)) {
@@ -441,7 +441,7 @@ fn spans(all: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(cases(600))]
+    #![proptest_config(cases(300))]
 
     /// The table in the documentation of `Algorithm`; and a retry is exact, whatever the quota.
     #[test]

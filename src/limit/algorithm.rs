@@ -13,6 +13,9 @@ use crate::{error::ConfigError, origin::Origin};
 /// | [`Algorithm::SlidingLog`] | N | N * (ceil(W / T)) |
 /// | [`Algorithm::SlidingCounter`] | less than 2 N (from the end of one window on) | as the fixed window, in steady state N a T |
 ///
+/// (W in the steps in which time is taken, rounded up; of the log, a span without its beginning. Of a queue, go on: of a call that costs more,
+/// its permits one after the other from then on.) Whose clock goes back gets no more than if it had stood still.
+///
 /// A denial costs nothing, in none of them: a client that goes on knocking is not locked out for it, and who has been denied learns a
 /// time at which it is let in. (Variants that count denials would lock out for good whoever does not stop; so there are none.)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -22,7 +25,7 @@ pub enum Algorithm {
     ///
     /// Exact where N/T is a fraction of small terms: T/N of 1 ms or more that is a whole number of microseconds / n, n up to 8 (so are 100/60s,
     /// 7/10s, 3/h), or of 4 ns. Else T/N is rounded up, by an eighth of a microsecond (or by 4 ns) at most. Time
-    /// is taken in whole microseconds (of intervals below 1 ms: in steps of 4 ns).
+    /// is taken in whole microseconds (of intervals below 1 ms: in steps of 4 ns); so of burst 1 a permit may come later by one each time.
     #[default]
     Gcra,
     /// A bucket of `burst` tokens, refilled continuously with N in T; a permit is a token. It starts full.

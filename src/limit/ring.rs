@@ -131,6 +131,7 @@ impl Ring<'_> {
     }
 
     fn answer(&self, seen: &Seen, cost: u64, nanos: u64) -> Answer {
+        let nanos = nanos.min(LAST * MICROS);
         if cost > seen.expired {
             let passes = (seen.oldest + self.rule.window) * MICROS;
             return Answer::Denied { retry_after: passes.saturating_sub(nanos) };

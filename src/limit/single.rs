@@ -33,8 +33,9 @@ use std::fmt;
 /// ```
 ///
 /// # Time
-/// Of calls that bring different times none gains by it: a time before that of an admission is never better than that one. Nine
-/// years after the first call (2^58 ns) time stands still.
+/// Of calls that bring different times none gains by it: a time before that of an admission is never better than that one. What
+/// comes from before the first call counts, and is answered, as from shortly before it. Nine years after it (2^58 ns; of the windows of the clock up to
+/// four times T less) time stands still.
 pub struct Limiter {
     state: State,
     quota: Quota,

@@ -275,10 +275,11 @@ pub(crate) struct Clients {
 impl Clients {
     pub(crate) fn new(fresh: Model, lateness: u64, max_jump: Option<u64>) -> Clients {
         let retry_after = Duration::from_nanos(whole(div_ceil(fresh.per, fresh.permits)));
+        let granule = 1 << (fresh.memory() / 1024).max(1).ilog2();
         Clients {
-            stamps: Stamps::new(fresh.algorithm, whole(fresh.per), lateness),
+            stamps: Stamps::new(fresh.algorithm, whole(fresh.per), lateness + granule),
             lateness,
-            granule: 1 << (fresh.memory() / 1024).max(1).ilog2(),
+            granule,
             unknown: Admission::Denied { retry_after },
             max_jump: max_jump.unwrap_or(u64::MAX),
             newest: 0,
