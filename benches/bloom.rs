@@ -21,6 +21,7 @@ mod support {
     pub(crate) mod filters;
     pub(crate) mod host;
     pub(crate) mod keys;
+    pub(crate) mod mix;
     pub(crate) mod race;
     pub(crate) mod ratios;
     pub(crate) mod request;

@@ -20,6 +20,7 @@
 mod support {
     pub(crate) mod host;
     pub(crate) mod keys;
+    pub(crate) mod mix;
     pub(crate) mod race;
     pub(crate) mod ratios;
     pub(crate) mod request;
@@ -30,7 +31,8 @@ use std::time::{Duration, SystemTime};
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use support::{
     host,
-    keys::{Event, below, key, mix},
+    keys::{Event, key},
+    mix::{below, mix},
     race,
     ratios::{self, Demand, Measured},
     request::{Request, THREADS},

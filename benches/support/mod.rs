@@ -5,6 +5,7 @@ pub(crate) mod contender;
 pub(crate) mod host;
 pub(crate) mod keys;
 pub(crate) mod memory;
+pub(crate) mod mix;
 pub(crate) mod ours;
 pub(crate) mod race;
 pub(crate) mod ratios;

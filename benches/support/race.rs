@@ -7,8 +7,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::keys::Event;
-
 /// What a thread takes at a time, and what a batch is.
 const CHUNK: usize = 512;
 
@@ -17,11 +15,11 @@ const CHUNK: usize = 512;
 ///
 /// No thread takes an event more than `drift` behind one that another has taken: the faster waits. Both have the same
 /// number of chunks, so the waiting costs no time that the slower one would not take anyway.
-pub(crate) fn run<S: Default>(
-    events: &[Event],
+pub(crate) fn run<E: Sync, S: Default>(
+    events: &[E],
     threads: usize,
     drift: u64,
-    take: impl Fn(&[Event], &mut S) -> u64 + Sync,
+    take: impl Fn(&[E], &mut S) -> u64 + Sync,
 ) -> (Duration, u64) {
     let pace = Pace::new(threads, drift);
     let laps: Vec<Lap> = thread::scope(|scope| {
@@ -48,9 +46,9 @@ struct Lap {
     counted: u64,
 }
 
-fn lap<S: Default>(
-    take: impl Fn(&[Event], &mut S) -> u64,
-    events: &[Event],
+fn lap<E, S: Default>(
+    take: impl Fn(&[E], &mut S) -> u64,
+    events: &[E],
     thread: usize,
     threads: usize,
     pace: &Pace,

@@ -7,7 +7,10 @@
 
 use std::ops::Range;
 
-use super::keys::{Event, GOLDEN, below, key, mix};
+use super::{
+    keys::{Event, key},
+    mix::{GOLDEN, below, mix},
+};
 use windlass::Tick;
 
 /// One event of this many repeats an id.

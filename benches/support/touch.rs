@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::{
     filter::{Filter, Load},
     filters::{PICKED, rotating},
-    keys::{Event, below},
+    keys::Event,
+    mix::below,
 };
 
 #[repr(align(64))]
