@@ -10,6 +10,7 @@
 
 use super::{
     admission::Answer,
+    divisor::Divisor,
     meter::{Meter, RANGE_BITS, STATE_BITS, TURN_BITS, bits},
 };
 use crate::table::Decision;
@@ -18,6 +19,7 @@ use crate::table::Decision;
 pub(crate) struct Fixed {
     limit: u64,
     window: u64,
+    windows: Divisor,
     /// Of `taken`.
     bits: u32,
 }
@@ -36,7 +38,7 @@ impl Fixed {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
         let needed = self::bits(windows) + TURN_BITS + bits;
-        (needed <= STATE_BITS).then_some(Fixed { limit, window, bits })
+        (needed <= STATE_BITS).then_some(Fixed { limit, window, windows: Divisor::new(window), bits })
     }
 
     fn shift(&self) -> u32 {
@@ -59,7 +61,7 @@ impl Fixed {
     /// What counts now: of a window that is over nothing. Time does not go back, neither behind the state nor the horizon.
     #[inline(always)]
     fn present(&self, at: u64, state: Option<u64>, gone: u64) -> Parts {
-        let window = (at / self.window).max(gone >> self.shift());
+        let window = self.windows.divide(at).max(gone >> self.shift());
         match state.map(|state| self.split(state)) {
             Some(parts) if parts.window >= window => parts,
             _ => Parts { window, turn: 0, taken: 0 },
@@ -101,7 +103,7 @@ impl Meter for Fixed {
     }
 
     fn gone_at(&self, at: u64) -> u64 {
-        (at / self.window) << self.shift()
+        self.windows.divide(at) << self.shift()
     }
 
     fn is_fresh(&self, state: u64, at: u64) -> bool {

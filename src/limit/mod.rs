@@ -3,6 +3,7 @@
 mod admission;
 mod algorithm;
 mod batch;
+mod divisor;
 mod fixed;
 mod judge;
 mod keyed;

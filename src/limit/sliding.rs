@@ -12,6 +12,7 @@
 
 use super::{
     admission::Answer,
+    divisor::Divisor,
     meter::{Meter, RANGE_BITS, STATE_BITS, TURN_BITS, bits},
 };
 use crate::table::Decision;
@@ -20,6 +21,7 @@ use crate::table::Decision;
 pub(crate) struct Sliding {
     limit: u64,
     window: u64,
+    windows: Divisor,
     /// Of each count.
     bits: u32,
 }
@@ -40,7 +42,7 @@ impl Sliding {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
         let needed = self::bits(windows) + TURN_BITS + 2 * bits;
-        (needed <= STATE_BITS).then_some(Sliding { limit, window, bits })
+        (needed <= STATE_BITS).then_some(Sliding { limit, window, windows: Divisor::new(window), bits })
     }
 
     fn shift(&self) -> u32 {
@@ -66,7 +68,7 @@ impl Sliding {
     #[inline(always)]
     fn present(&self, at: u64, state: Option<u64>, gone: u64) -> Parts {
         // What is gone at a time is all before the window before that.
-        let (own, least) = (at / self.window, (gone >> self.shift()) + u64::from(gone > 0));
+        let (own, least) = (self.windows.divide(at), (gone >> self.shift()) + u64::from(gone > 0));
         let (window, elapsed) = if own >= least { (own, at - own * self.window) } else { (least, 0) };
         match state.map(|state| self.split(state)) {
             Some(parts) if parts.window > window => parts,
@@ -150,7 +152,7 @@ impl Meter for Sliding {
 
     fn gone_at(&self, at: u64) -> u64 {
         // (Before the second window all is empty.)
-        (at / self.window).saturating_sub(1) << self.shift()
+        self.windows.divide(at).saturating_sub(1) << self.shift()
     }
 
     fn is_fresh(&self, state: u64, at: u64) -> bool {

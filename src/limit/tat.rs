@@ -16,6 +16,7 @@
 
 use super::{
     admission::Answer,
+    divisor::Divisor,
     meter::{Meter, STATE_BITS},
 };
 use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
@@ -25,7 +26,7 @@ use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 pub(crate) struct Tat {
     scale: Scale,
     /// Units between two permits.
-    interval: u64,
+    interval: Divisor,
     burst: u64,
     /// Units in which a full bucket is emptied: `burst` intervals.
     capacity: u64,
@@ -40,7 +41,7 @@ pub(crate) struct Tat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Steps of a microsecond, of so many units each: for intervals of a millisecond or more.
-    Micros(u64),
+    Micros(Divisor),
     /// Steps of 4 ns, of one unit each: for shorter ones.
     Fine,
 }
@@ -66,17 +67,20 @@ impl Tat {
             let (n, d) = (u128::from(permits) * 1000, u128::from(per));
             let (n, d) = (n / gcd(n, d), d / gcd(n, d));
             let units = n.min(u128::from(MOST_UNITS));
-            (Scale::Micros(u64::try_from(units).ok()?), u64::try_from((d * units).div_ceil(n)).ok()?)
+            (
+                Scale::Micros(Divisor::new(u64::try_from(units).ok()?)),
+                u64::try_from((d * units).div_ceil(n)).ok()?,
+            )
         };
         let nanos_of = |units: u128| units * scale.step_nanos() as u128 / scale.units() as u128;
         let capacity = u128::from(interval) * u128::from(burst);
         if nanos_of(capacity) > u128::from(LONGEST) || permits > per / FINE {
             return None;
         }
-        let capacity = u64::try_from(capacity).ok()?;
+        let (capacity, interval) = (u64::try_from(capacity).ok()?, Divisor::new(interval));
         // A full bucket takes half of the numbers that `back` has.
         let bits = scale.back_bits();
-        let back_unit = interval * burst.div_ceil(1 << (bits - 1));
+        let back_unit = interval.value() * burst.div_ceil(1 << (bits - 1));
         let spare = (1 << (STATE_BITS - bits)) - scale.units_at(MAX_STAMP) - 2 * capacity;
         let most_back = (spare / back_unit).min((1 << bits) - 1);
         Some(Tat { scale, interval, burst, capacity, back_unit, most_back, queues })
@@ -109,7 +113,7 @@ impl Tat {
     #[inline(always)]
     fn allowed(&self, tat: u64, now: u64, start: u64, at: u64) -> Answer {
         Answer::Allowed {
-            remaining: (now + self.capacity).saturating_sub(tat.max(now)) / self.interval,
+            remaining: self.interval.divide((now + self.capacity).saturating_sub(tat.max(now))),
             reset_after: self.scale.nanos(tat).saturating_sub(at),
             delay: if self.queues { self.scale.nanos(start).saturating_sub(at) } else { 0 },
         }
@@ -133,7 +137,7 @@ impl Meter for Tat {
                 let tat = if tat > now { tat } else { 0 };
                 return Decision::Keep(self.allowed(tat, now, tat, at));
             }
-            let (start, price) = (tat.max(now), cost * self.interval);
+            let (start, price) = (tat.max(now), cost * self.interval.value());
             let next = start + price;
             if next > now + self.capacity {
                 let passes = self.scale.nanos(next - self.capacity);
@@ -186,7 +190,7 @@ impl Scale {
     #[inline(always)]
     fn units(self) -> u64 {
         match self {
-            Scale::Micros(units) => units,
+            Scale::Micros(units) => units.value(),
             Scale::Fine => 1,
         }
     }
@@ -202,7 +206,7 @@ impl Scale {
     #[inline(always)]
     fn units_at(self, nanos: u64) -> u64 {
         match self {
-            Scale::Micros(units) => nanos / 1000 * units,
+            Scale::Micros(units) => nanos / 1000 * units.value(),
             Scale::Fine => nanos / FINE,
         }
     }
@@ -211,7 +215,7 @@ impl Scale {
     #[inline(always)]
     fn nanos(self, units: u64) -> u64 {
         match self {
-            Scale::Micros(of_step) => units.div_ceil(of_step) * 1000,
+            Scale::Micros(of_step) => of_step.divide_up(units) * 1000,
             Scale::Fine => units * FINE,
         }
     }
