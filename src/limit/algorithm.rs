@@ -64,18 +64,9 @@ pub(super) enum Judges {
 macro_rules! with_judge {
     ($judges:expr, $judge:ident => $body:expr) => {
         match $judges {
-            $crate::limit::algorithm::Judges::Tat(judge) => {
-                let $judge = *judge;
-                $body
-            }
-            $crate::limit::algorithm::Judges::Fixed(judge) => {
-                let $judge = *judge;
-                $body
-            }
-            $crate::limit::algorithm::Judges::Sliding(judge) => {
-                let $judge = *judge;
-                $body
-            }
+            $crate::limit::algorithm::Judges::Tat($judge) => $body,
+            $crate::limit::algorithm::Judges::Fixed($judge) => $body,
+            $crate::limit::algorithm::Judges::Sliding($judge) => $body,
             $crate::limit::algorithm::Judges::Log($judge) => $body,
         }
     };

@@ -75,7 +75,7 @@ impl Meter for Fixed {
     }
 
     #[inline(always)]
-    fn take(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
             let (left, end) = (self.limit - parts.taken, (parts.window + 1) * self.window - at);
@@ -92,7 +92,7 @@ impl Meter for Fixed {
         }
     }
 
-    fn forget(self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+    fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
             if parts.taken == 0 || (parts.turn + 1) >> TURN_BITS > 0 {

@@ -70,10 +70,11 @@ pub(crate) trait Judge: Copy {
     fn maintain(self, _gone: u64) {}
 }
 
-impl<M: Meter> Judge for M {
+// (By reference: what it knows is not little, and would be copied to the stack with each call.)
+impl<M: Meter> Judge for &M {
     #[inline(always)]
     fn burst(self) -> u64 {
-        Meter::burst(&self)
+        Meter::burst(self)
     }
 
     #[inline(always)]
@@ -90,14 +91,14 @@ impl<M: Meter> Judge for M {
     }
 
     fn gone_at(self, at: u64) -> u64 {
-        Meter::gone_at(&self, at)
+        Meter::gone_at(self, at)
     }
 
     fn is_fresh(self, state: u64, at: u64) -> bool {
-        Meter::is_fresh(&self, state, at)
+        Meter::is_fresh(self, state, at)
     }
 
     fn memory(self) -> u64 {
-        Meter::memory(&self)
+        Meter::memory(self)
     }
 }

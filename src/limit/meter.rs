@@ -11,10 +11,10 @@ pub(crate) trait Meter: Copy {
     fn burst(&self) -> u64;
 
     /// Takes `cost`, no more than the burst. Of cost 0 it tells how things stand.
-    fn take(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy;
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy;
 
     /// Gives back all that was taken. Whether there was something, and it could be done.
-    fn forget(self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy;
+    fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy;
 
     /// The greatest state that is as good as none from `at` on.
     fn gone_at(&self, at: u64) -> u64;
@@ -26,7 +26,7 @@ pub(crate) trait Meter: Copy {
 
     /// What [`Meter::take`] would answer.
     #[inline(always)]
-    fn peek(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn peek(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
         let take = self.take(at, cost);
         move |state, gone| match take(state, gone) {
             Decision::Keep(answer) | Decision::Publish(_, answer) => Decision::Keep(answer),

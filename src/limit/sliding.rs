@@ -120,7 +120,7 @@ impl Meter for Sliding {
     }
 
     #[inline(always)]
-    fn take(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
             let this = parts.this + cost;
@@ -140,7 +140,7 @@ impl Meter for Sliding {
         }
     }
 
-    fn forget(self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+    fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
             if parts.this + parts.last == 0 || (parts.turn + 1) >> TURN_BITS > 0 {

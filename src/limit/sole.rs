@@ -79,11 +79,11 @@ impl<M: Meter> Sole for (&M, &Word) {
     }
 
     fn peek(&self, cost: u64, at: u64) -> Answer {
-        self.1.update(Meter::peek(*self.0, at, cost))
+        self.1.update(Meter::peek(self.0, at, cost))
     }
 
     fn forget(&self, at: u64) -> bool {
-        self.1.update(Meter::forget(*self.0, at))
+        self.1.update(Meter::forget(self.0, at))
     }
 }
 

@@ -126,7 +126,7 @@ impl Meter for Tat {
     }
 
     #[inline(always)]
-    fn take(self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
         let now = self.scale.units_at(at);
         move |state, gone| {
             // Whoever is behind the horizon counts as if he came there.
@@ -147,7 +147,7 @@ impl Meter for Tat {
         }
     }
 
-    fn forget(self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+    fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         let now = self.scale.units_at(at);
         move |state, gone| {
             let now = now.max(self.split(gone).0);
