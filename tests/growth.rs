@@ -240,48 +240,56 @@ fn one_winner() {
     }
 }
 
-/// More unique ids than there is room for.
-fn flood(on_full: OnFull) -> (Dedup, u64) {
+/// What comes of more unique ids than there is room for.
+struct Flood {
+    dedup: Dedup,
+    ids: u64,
+    refused: u64,
+}
+
+/// At least 300,000 ids, and as many more as it takes until four ninths of the limit are in use. (Memory of old tables comes back when no call holds
+/// it up any more, those of other tests in this process included.)
+fn flood(on_full: OnFull) -> Flood {
     const LIMIT: u64 = 4 * MIB;
     let dedup = growing(1_000_000, LIMIT).on_full(on_full).build().expect("valid");
-    let mut refused = 0;
-    for id in 0..300_000_u64 {
-        match dedup.observe_at(id, Tick(id)) {
+    let (mut ids, mut refused) = (0, 0);
+    while ids < 300_000 || dedup.memory_bytes() < LIMIT / 9 * 4 {
+        assert!(ids < 900_000, "{dedup:?}");
+        match dedup.observe_at(ids, Tick(ids)) {
             Ok(verdict) => assert_eq!(verdict, Verdict::Fresh),
             Err(why) => {
                 assert_eq!(why, Refused::Full);
                 refused += 1;
             }
         }
-        if id % 64 == 0 {
+        if ids % 64 == 0 {
             assert!(dedup.memory_bytes() <= LIMIT);
         }
+        ids += 1;
     }
-    // At least four ninths of the limit are in use in the end.
-    settle(&dedup, Tick(300_000), LIMIT);
-    assert!(dedup.memory_bytes() >= LIMIT / 9 * 4, "{dedup:?}");
-    (dedup, refused)
+    settle(&dedup, Tick(ids), LIMIT);
+    Flood { dedup, ids, refused }
 }
 
 #[test]
 fn a_flood_is_refused() {
-    let (dedup, refused) = flood(OnFull::Reject);
+    let Flood { dedup, ids, refused } = flood(OnFull::Reject);
     let stats = dedup.stats();
     assert_eq!((stats.refused, stats.evicted), (refused, 0));
-    assert_eq!(dedup.live_at(Tick(300_000)), 300_000 - refused);
+    assert_eq!(dedup.live_at(Tick(ids)), ids - refused);
     // 40 bytes an id is what it is meant for, not where it ends.
     assert!(stats.live > stats.capacity, "{stats:?}");
 }
 
 #[test]
 fn a_flood_drives_out_the_oldest() {
-    let (dedup, refused) = flood(OnFull::EvictOldest);
+    let Flood { dedup, ids, refused } = flood(OnFull::EvictOldest);
     let stats = dedup.stats();
     assert_eq!((stats.refused, refused), (0, 0));
     // (One that was driven out of a new table may still have stood in the old one, and come up again.)
-    let live = dedup.live_at(Tick(300_000));
-    assert!((300_000 - stats.evicted..300_200 - stats.evicted).contains(&live), "{live}, {stats:?}");
-    let young = (290_000..300_000_u64).filter(|&id| dedup.contains_at(id, Tick(300_000))).count();
+    let live = dedup.live_at(Tick(ids));
+    assert!((ids - stats.evicted..ids + 200 - stats.evicted).contains(&live), "{live}, {stats:?}");
+    let young = (ids - 10_000..ids).filter(|&id| dedup.contains_at(id, Tick(ids))).count();
     assert_eq!(young, 10_000, "the youngest are there");
 }
 
