@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
-//! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | five algorithms, one word of state |
+//! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
 //!
 //! ```
 //! use std::time::Duration;

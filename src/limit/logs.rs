@@ -113,10 +113,15 @@ impl Pool {
         None
     }
 
-    /// To the pool, when nobody can look at it any more.
-    fn give_back(self: &Arc<Self>, ring: u64) {
-        let pool = self.clone();
-        epoch::later(move || pool.put(ring));
+    /// Marks a ring as dead that was found like this; then it goes to the pool when nobody can look at it any more. Of several that find the
+    /// same one does: a ring must not come back twice.
+    fn retire(self: &Arc<Self>, ring: u64, found: u64) -> bool {
+        let is_ours = self.life(ring).compare_exchange(found, DEAD, AcqRel, Relaxed).is_ok();
+        if is_ours {
+            let pool = self.clone();
+            epoch::later(move || pool.put(ring));
+        }
+        is_ours
     }
 
     fn put(&self, ring: u64) {
@@ -137,15 +142,19 @@ impl Pool {
             return;
         }
         let start = self.hand.fetch_add(share, Relaxed);
+        let mut retired = false;
         for ring in start..start.saturating_add(share.min(used)) {
             let ring = ring % used;
             let word = self.life(ring).load(Acquire);
             if let Life::Used { age } = Life::of(word)
                 && age <= gone
-                && self.life(ring).compare_exchange(word, DEAD, AcqRel, Relaxed).is_ok()
             {
-                self.give_back(ring);
+                retired |= self.retire(ring, word);
             }
+        }
+        if retired {
+            // Else they would wait in this thread for others to go with.
+            epoch::collect();
         }
     }
 }
@@ -281,7 +290,8 @@ impl Logs {
             Decision::Publish(age << RING_BITS | number, Some(at))
         });
         if !matches!(begun, Ok(Some(_))) {
-            self.pool.give_back(number);
+            // (The sweep may have, if time has moved on.)
+            self.pool.retire(number, Life::used(age));
         }
         Ok(begun?.map(|at| Sought::Ring(self.ring(number), at)))
     }
@@ -379,5 +389,56 @@ impl Judge for &Logs {
     fn maintain(self, gone: u64) {
         self.pool.sweep(self.pool.unused.load(Relaxed), gone >> RING_BITS);
         epoch::collect();
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+
+    /// A table in which another call has always come first.
+    struct Taken;
+
+    impl Clients for Taken {
+        fn update<R>(
+            &self,
+            _: KeyHash,
+            decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+        ) -> Result<R, Full> {
+            match decide(Some(1 << RING_BITS), 0) {
+                Decision::Keep(answer) | Decision::Publish(_, answer) => Ok(answer),
+            }
+        }
+
+        fn horizon(&self) -> u64 {
+            0
+        }
+    }
+
+    /// A call that lost takes its ring back to the pool, and the sweep comes by before it is there.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn a_ring_comes_back_once() {
+        let logs = Logs::new(LogRule { limit: 1, window: 10 }, 1).unwrap();
+        let pool = &logs.pool;
+        // Pinned: nothing comes back meanwhile.
+        let guard = epoch::pin();
+        for _ in 0..3 {
+            assert!(logs.begin(&Taken, KeyHash { hi: 0, lo: 1 }, 1_000_000).unwrap().is_none());
+        }
+        pool.sweep(pool.rings, u64::MAX);
+        drop(guard);
+        // Until they are there, however long other tests of this process hold it up.
+        while pool.free.load(Acquire) == 0 {
+            epoch::collect();
+            std::thread::yield_now();
+        }
+        (0..1000).for_each(|_| epoch::collect());
+        let taken: Vec<u64> = (0..2 * pool.rings).map_while(|_| pool.take()).collect();
+        let mut once = taken.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), taken.len(), "{taken:?}");
+        assert!(taken.len() as u64 <= pool.rings);
     }
 }
