@@ -1,6 +1,6 @@
 //! Many calls in one. Everything is checked before the first is made.
 //!
-//! Answers are whole: to write 40 bytes in a row costs a batch less than a tenth, whose callers would have to ask again, one by one, for
+//! Answers are whole: to write 40 bytes in a row costs a batch little, whose callers would have to ask again, one by one, for
 //! when to come back, and of a queue could not.
 
 use windlass::{Key, KeyHash, KeyedLimiter, Tick};
