@@ -448,7 +448,8 @@ typedef struct windlass_bloom_plan {
     uint32_t probes;
     // The length of a pane in ticks.
     uint64_t pane;
-    // How long an id is found at least, in ticks: the window and the lateness.
+    // How long an id is found at least, in ticks: the window and the lateness. Where the length of a
+    // pane was given it may be an 8th of a pane less.
     uint64_t guaranteed;
     // Bits of all panes together.
     uint64_t bits;
@@ -1414,7 +1415,8 @@ int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
                                    uint64_t now,
                                    size_t budget);
 
-// Moves the panes on to the time now, with all the clearing that this takes.
+// Moves the panes on to the time now, with all the clearing that this takes, also where that is
+// further than max_jump.
 //
 // Errors: WINDLASS_E_NULL.
 // Threads: concurrent.
