@@ -262,7 +262,7 @@ fn errors() {
     says(
         &[node(3, "c", u32::MAX), a()],
         65_536,
-        "weight: 8454144 points is out of range: at most 4194304 points, weights times 65536 virtual nodes",
+        "weight: 281474976710656 points is out of range: at most 4194304 points, weights times 65536 virtual nodes",
     );
     let ring = ring(2, 8, 0);
     let before = ring.placement();

@@ -82,7 +82,7 @@ impl Placement {
                 limit,
             ));
         }
-        let count: u64 = nodes.iter().map(|node| self.points_of(node)).sum();
+        let count = nodes.iter().fold(0, |sum: u64, node| sum.saturating_add(self.points_of(node)));
         if count > Self::MAX_POINTS {
             let limit =
                 format!("at most {} points, weights times {} virtual nodes", Self::MAX_POINTS, self.vnodes);
@@ -97,9 +97,8 @@ impl Placement {
         Placement { seed: self.seed, vnodes: self.vnodes, ..Placement::empty() }
     }
 
-    /// (At most 2^32 nodes of 2^32 times 2^16 points; saturated, it is too many.)
     fn points_of(&self, node: &Node) -> u64 {
-        (u64::from(node.weight) * u64::from(self.vnodes)).min(2 * Self::MAX_POINTS)
+        u64::from(node.weight) * u64::from(self.vnodes)
     }
 
     fn place(&mut self) {
