@@ -2,6 +2,7 @@
 
 #![allow(clippy::expect_used)] // tests
 
+#[path = "../common/mod.rs"]
 mod common;
 
 use common::Together;

@@ -2,9 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-
-use common::{Random, run};
+use crate::common::{Random, run};
 use std::collections::{HashMap, HashSet};
 use windlass::{HashRing, Node, Placement, Seed};
 
