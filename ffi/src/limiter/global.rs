@@ -34,7 +34,7 @@ pub unsafe extern "C" fn windlass_global_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(config, out, error, |settings| Ok(settings.global()?)) }
+    unsafe { make(config, out, error, |settings| settings.global()) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

@@ -55,7 +55,7 @@ pub unsafe extern "C" fn windlass_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(config, out, error, |settings| Ok(settings.keyed()?)) }
+    unsafe { make(config, out, error, |settings| settings.keyed()) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
