@@ -69,7 +69,7 @@ struct ReadmeExamples;
 pub mod model {
     pub use crate::{
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter},
+        limit::model::{Limiters, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

@@ -2,7 +2,8 @@
 //!
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
-//! (the one way to end badly); what those share that keep ids: `room` (for exact ones), `filter` (for `--approx`).
+//! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
+//! `--approx`).
 
 mod args;
 mod dedup;
@@ -16,6 +17,7 @@ mod limit;
 mod output;
 mod ring;
 mod room;
+mod sift;
 
 use std::{io::Write, process::ExitCode};
 

@@ -1,9 +1,7 @@
 //! Changes of the hash ring, against each other and under readers. Protocol: `src/hashring/mod.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{sync::Arc, thread};
 use windlass::{
     HashRing, KeyHash, Node,

@@ -77,6 +77,10 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// A ring goes back to its pool at once.
+    PutAtOnce,
+    /// The newest time is stored without a look at what it is by now.
+    TimeBlindly,
     /// A log's stamp is put in before its client's entry is raised to it.
     StampFirst,
     /// A limiter's state is stored without another look at it.
