@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | how many are ahead of me? who is next? | [`FifoIndex`] | no tree: a rank is a subtraction |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
@@ -29,6 +30,7 @@
 mod bloom;
 mod dedup;
 mod error;
+mod fifo;
 mod hash;
 mod hashring;
 mod limit;
@@ -48,6 +50,7 @@ pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
+pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Place, PushRefused, Pushed};
 pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
@@ -69,6 +72,7 @@ struct ReadmeExamples;
 pub mod model {
     pub use crate::{
         dedup::model::{ExactTicket, Rule, Ticket},
+        fifo::model::Fifo,
         limit::model::{Limiters, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},

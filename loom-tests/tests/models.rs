@@ -9,6 +9,7 @@ mod claims;
 mod closing;
 mod driven_out;
 mod exact;
+mod fifo;
 mod growth;
 mod horizon;
 mod limit;
