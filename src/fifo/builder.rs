@@ -7,8 +7,9 @@ use crate::{
     mem::physical_memory,
     settings,
     table::{Geometry, KeyTable, Plan},
-    time::Clock,
+    time::{Clock, Window},
 };
+use std::time::Duration;
 
 /// Settings of a [`FifoIndex`]. Made by [`FifoIndex::builder`].
 #[derive(Clone, Debug)]
@@ -86,8 +87,20 @@ impl FifoBuilder {
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
-        // What was popped last may still be in the table.
-        Geometry::for_keys(self.capacity.saturating_add(self.capacity / 16))
+        if self.capacity == 0 {
+            return Geometry::for_keys(0);
+        }
+        // What was popped last is still in the table.
+        let extra = usize::try_from(self.granule()).unwrap_or(usize::MAX);
+        Geometry::for_keys(self.capacity.saturating_add(extra)).map_err(|error| {
+            let limit = format!("{}, less {extra}", error.limit);
+            ConfigError::new(error.field, self.capacity, limit)
+        })
+    }
+
+    /// The table's horizon follows the head in steps of this, a power of two: a segment at most.
+    fn granule(&self) -> u64 {
+        1 << (self.capacity / 64).max(1).ilog2().clamp(BITS.0, self.bits())
     }
 
     /// About 64 segments and more.
@@ -101,13 +114,8 @@ impl FifoBuilder {
         let (segments, table) = match self.max_memory {
             // As many holes as entries.
             None => ((self.capacity as u64).div_ceil(1 << bits).saturating_mul(2) + 2, None),
-            Some(most) => {
-                let most = settings::max_memory(Some(most / 2), least)
-                    .map_err(|_| {
-                        let limit = format!("{} bytes or more, for the capacity", least * 2);
-                        ConfigError::new("max_memory", format_args!("{most} bytes"), limit)
-                    })?
-                    .unwrap_or(most);
+            Some(_) => {
+                let most = settings::max_memory(self.max_memory, least * 2)?.unwrap_or(u64::MAX) / 2;
                 (most / Log::<V>::segment_bytes(bits), Some(most))
             }
         };
@@ -130,12 +138,9 @@ impl FifoBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build<V: Clone + Send + Sync + 'static>(self) -> Result<FifoIndex<V>, ConfigError> {
-        let geometry = self.geometry()?;
+        let (geometry, granule) = (self.geometry()?, self.granule());
         let Sizes { bits, ring, table: limit } = self.sizes::<V>()?;
-        let clock =
-            settings::clock(self.clock, crate::time::Window::time(std::time::Duration::from_nanos(1)))?;
-        // The table's horizon follows the head in these steps.
-        let granule = 1 << (self.capacity as u64 / 64).max(1).ilog2().min(bits);
+        let clock = settings::clock(self.clock, Window::time(Duration::from_nanos(1)))?;
         let span = (ring as u64) << bits;
         let table = KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?;
         let capacity = if limit.is_some() { u64::MAX >> 1 } else { self.capacity as u64 };

@@ -70,13 +70,14 @@ use std::fmt;
 /// [`FifoIndex::count_before`] is a binary search. Where queues are sharded, the rank of all is the sum over the shards.
 ///
 /// # Cost
-/// A rank and a value are two cache misses: the table's bucket, and the entry, which is one line with values of up to 8 bytes and keys of up to
-/// 21. A longer key takes memory of its own, and one more. With holes between head and entry (moved entries, pushes that
+/// A rank and a value are two cache misses one after the other: the table's bucket (two adjacent lines), and the entry, which is one line
+/// with values of up to 8 bytes and keys of up to 21. A longer key takes memory of its own, and one more. With holes between head and entry (moved entries, pushes that
 /// were passed over) a rank also adds up 64 to 4,096 entries at a time.
 ///
 /// # Memory
-/// For each entry of the capacity 43 bytes in the table; for each entry there is 56 bytes and its value. An entry that is moved leaves a
-/// hole until the head has passed it: there may be as many holes as the capacity, then a push finds it full.
+/// 40 bytes in the table for each entry of the capacity, and for each that is there 56 and its value: 104 with values of 8 bytes. An entry that
+/// is moved leaves a hole until the head has passed it. There may be as many holes as the capacity has entries; then a push finds
+/// it full.
 pub struct FifoIndex<V: Clone + Send + Sync + 'static> {
     table: KeyTable,
     queue: Queue<V>,
