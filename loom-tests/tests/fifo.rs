@@ -159,10 +159,11 @@ fn there_while_it_moves() {
         fifo.push(1, 10).unwrap();
         fifo.push(2, 20).unwrap();
         let other = fifo.clone();
-        let other = thread::spawn(move || other.push(1, 11).unwrap());
-        assert!(fifo.peek().is_some());
-        assert!(fifo.get(1).is_some(), "gone for a moment");
-        other.join().unwrap();
+        let other = thread::spawn(move || (other.peek(), other.get(1)));
+        fifo.push(1, 11).unwrap();
+        let (first, value) = other.join().unwrap();
+        assert!(first.is_some());
+        assert!(value.is_some(), "gone for a moment");
         assert_eq!(drained(&fifo), [20, 11]);
     });
 }
@@ -227,11 +228,13 @@ fn a_push_stalls(bits: u32) {
     bounded(20, move || {
         let fifo = Arc::new(Fifo::new(false, bits, 8));
         let other = fifo.clone();
-        let other = thread::spawn(move || other.push(1, 10).unwrap());
-        fifo.push(2, 20).unwrap();
-        let mine = [fifo.pop(), fifo.pop()];
-        other.join().unwrap();
-        let mut all: Vec<u64> = mine.into_iter().flatten().chain(drained(&fifo)).collect();
+        let other = thread::spawn(move || {
+            other.push(2, 20).unwrap();
+            [other.pop(), other.pop()]
+        });
+        fifo.push(1, 10).unwrap();
+        let theirs = other.join().unwrap();
+        let mut all: Vec<u64> = theirs.into_iter().flatten().chain(drained(&fifo)).collect();
         all.sort_unstable();
         assert_eq!(all, [10, 20], "lost");
         assert_eq!((fifo.length(), fifo.get(1), fifo.get(2)), (0, None, None));
@@ -241,6 +244,7 @@ fn a_push_stalls(bits: u32) {
 #[test]
 fn a_push_that_stalls_takes_another_number() {
     a_push_stalls(1);
+    a_push_stalls(2);
 }
 
 #[test]
