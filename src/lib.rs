@@ -26,6 +26,7 @@
 //! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
 
 mod bloom;
+mod count;
 mod dedup;
 mod error;
 mod hash;
@@ -42,6 +43,9 @@ mod time;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use count::{
+    Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
+};
 pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
@@ -65,6 +69,7 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
+        count::model::Counter,
         dedup::model::{ExactTicket, Rule, Ticket},
         limit::model::{Limiters, OneLimiter},
         pane::model::*,

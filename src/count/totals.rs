@@ -1,0 +1,42 @@
+//! The counts of all keys together, one for each pane.
+
+use crate::sync::{AtomicU64, Ordering::Relaxed, saturating, shard};
+use std::ops::Range;
+
+/// Threads that add are spread over so many counts.
+const SHARDS: usize = if cfg!(windlass_loom) { 1 } else { 8 };
+
+/// More than a cache line between those of one shard and the next.
+const GAP: usize = 9;
+
+pub(crate) struct Totals {
+    counts: Box<[AtomicU64]>,
+    stride: usize,
+}
+
+impl Totals {
+    pub(super) fn new(panes: usize) -> Totals {
+        let stride = (panes + GAP).next_multiple_of(8);
+        Totals { counts: (0..stride * SHARDS).map(|_| AtomicU64::new(0)).collect(), stride }
+    }
+
+    /// Whether it is saturated now.
+    #[inline(always)]
+    pub(super) fn add(&self, pane: usize, n: u64) -> bool {
+        let count = &self.counts[shard() % SHARDS * self.stride + pane];
+        let saturated = saturating::is_saturated(saturating::add(count, n), n);
+        if saturated {
+            saturating::hold(count);
+        }
+        saturated
+    }
+
+    pub(super) fn sum(&self, panes: Range<usize>) -> u64 {
+        let shards = self.counts.chunks(self.stride);
+        saturating::sum(shards.flat_map(|shard| &shard[panes.clone()]).map(|count| count.load(Relaxed)))
+    }
+
+    pub(super) fn bytes(panes: usize) -> u64 {
+        (SHARDS * (panes + GAP).next_multiple_of(8) * size_of::<AtomicU64>()) as u64
+    }
+}
