@@ -1,5 +1,5 @@
 //! The pointer to a table and the segments of an arena, with the real crossbeam-epoch on loom's atomics. Code: `src/sync/epoch.rs`,
-//! `src/table/arena/`.
+//! `src/table/arena/`, `src/count/stock.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
@@ -14,7 +14,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Root, Twin, with};
+use windlass::model::{Arena, Counter, Root, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -106,4 +106,36 @@ fn a_late_reader_finds_its_bytes_or_none() {
         }
         assert_ne!(reader.join().unwrap(), Some(false));
     });
+}
+
+/// An add stalls while its generation leaves, and the table is cleared and used again. (A key's row there is another's then.)
+fn a_stalled_add_and_a_table_used_again() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded(10, move || {
+        let counter = Arc::new(Counter::new(2, 3, false));
+        counter.add(1, 0);
+        let (c2, seen) = (counter.clone(), seen.clone());
+        let adder = thread::spawn(move || c2.add(1, 1));
+        counter.add(2, 4);
+        for _ in 0..3 {
+            counter.collect();
+        }
+        counter.maintain(4);
+        counter.add(2, 8);
+        adder.join().unwrap();
+        seen.fetch_or(counter.count(2, 9) != 1 || counter.count(1, 9) != 0, Relaxed);
+    });
+    assert!(!violated.load(Relaxed), "counted in another generation");
+}
+
+#[test]
+fn a_table_is_cleared_when_its_calls_have_ended() {
+    a_stalled_add_and_a_table_used_again();
+}
+
+#[test]
+#[should_panic(expected = "counted in another generation")]
+fn twin_cleared_at_once() {
+    with(Twin::ClearAtOnce, a_stalled_add_and_a_table_used_again);
 }
