@@ -6,7 +6,7 @@
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::bounded;
+use common::{bounded, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -14,7 +14,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Counter, Root, Twin, with};
+use windlass::model::{Arena, Root, Shelf, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -108,24 +108,22 @@ fn a_late_reader_finds_its_bytes_or_none() {
     });
 }
 
-/// An add stalls while its generation leaves, and the table is cleared and used again. (A key's row there is another's then.)
+/// An add stalls while its table leaves, is cleared, and is about to be used again.
 fn a_stalled_add_and_a_table_used_again() {
     let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-    let seen = violated.clone();
-    bounded(10, move || {
-        let counter = Arc::new(Counter::new(2, 3, false));
-        counter.add(1, 0);
-        let (c2, seen) = (counter.clone(), seen.clone());
-        let adder = thread::spawn(move || c2.add(1, 1));
-        counter.add(2, 4);
-        for _ in 0..3 {
-            counter.collect();
-        }
-        counter.maintain(4);
-        counter.add(2, 8);
+    let used_again = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (seen, again) = (violated.clone(), used_again.clone());
+    bounded_by_two(10, move || {
+        let shelf = Arc::new(Shelf::default());
+        let s2 = shelf.clone();
+        let adder = thread::spawn(move || s2.add(1));
+        shelf.leave();
+        let cleared = shelf.cleared();
+        again.fetch_or(cleared.is_some(), Relaxed);
         adder.join().unwrap();
-        seen.fetch_or(counter.count(2, 9) != 1 || counter.count(1, 9) != 0, Relaxed);
+        seen.fetch_or(cleared.is_some_and(|table| table.count(1) > 0), Relaxed);
     });
+    assert!(used_again.load(Relaxed), "never used again");
     assert!(!violated.load(Relaxed), "counted in another generation");
 }
 

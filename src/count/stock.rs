@@ -182,7 +182,9 @@ impl Stock {
                     }
                 }
             }
-            self.work.set(!inside.used.is_empty());
+            if inside.used.is_empty() {
+                self.work.set(false);
+            }
             inside.used.iter().any(|used| used.ended.is_raised())
         });
         self.counts.cleared.add((budget - left) as u64);
