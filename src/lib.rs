@@ -6,6 +6,7 @@
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
 //! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
+//! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
 //! use std::time::Duration;
@@ -31,6 +32,7 @@ mod count;
 mod dedup;
 mod error;
 mod hash;
+mod hashring;
 mod limit;
 mod maintain;
 mod math;
@@ -52,6 +54,7 @@ pub use dedup::{
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Namespaced, Seed};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
     Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
     OnUnknown, Quota,
@@ -72,7 +75,7 @@ pub mod model {
     pub use crate::{
         count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter},
+        limit::model::{Limiters, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
