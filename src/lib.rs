@@ -66,7 +66,7 @@ struct ReadmeExamples;
 pub mod model {
     pub use crate::{
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter, Rings},
+        limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
