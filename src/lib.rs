@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
 //! use std::time::Duration;
@@ -29,6 +30,7 @@ mod bloom;
 mod dedup;
 mod error;
 mod hash;
+mod hashring;
 mod limit;
 mod maintain;
 mod math;
@@ -47,6 +49,7 @@ pub use dedup::{
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Namespaced, Seed};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
     Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
     OnUnknown, Quota,

@@ -15,6 +15,7 @@ mod generate;
 mod input;
 mod limit;
 mod output;
+mod ring;
 mod room;
 mod sift;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
         Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
         Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
+        Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
         Err(error) => Failure::from_clap(&error),

@@ -14,5 +14,6 @@ mod horizon;
 mod limit;
 mod overflow;
 mod pane;
+mod ring;
 mod seal;
 mod tickets;

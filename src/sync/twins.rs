@@ -85,6 +85,8 @@ pub enum Twin {
     StampFirst,
     /// A limiter's state is stored without another look at it.
     StoreBlindly,
+    /// A change of the ring that has lost against another is published as it was.
+    PublishStale,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

@@ -96,9 +96,14 @@ fn pane() {
     let exact = length(952_380_953).layout(Layout::Rows(1)).build().expect("valid");
     assert_eq!(exact.plan().panes, 64);
     says(length(1), "pane: 1 ns is out of range: 58651027 ns or more: at most 1024 panes in this layout");
-    // Longer than the window: that of now, and the next to be.
-    assert_eq!(minute().pane(Duration::from_secs(61)).plan().expect("valid").panes, 2);
-    assert!(length(MAX).build().is_ok());
+    assert_eq!(minute().pane(Duration::from_secs(60)).plan().expect("valid").panes, 2);
+    says(
+        length(60_000_000_001),
+        "pane: 60000000001 ns is out of range: at most window and lateness (60000000000 ns)",
+    );
+    // An 8th of a pane before the last of them ends it is retired.
+    let guaranteed = |ns| length(ns).plan().expect("valid").guaranteed;
+    assert_eq!((guaranteed(7_000_000_000), guaranteed(20_000_000_000)), (60_000_000_000, 57_500_000_000));
     says(length(MAX + 1), &format!("pane: {} ns is out of range: 1 to {MAX} ns", MAX + 1));
 }
 

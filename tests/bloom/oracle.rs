@@ -250,7 +250,7 @@ impl Pair {
             }
             &Op::Advance(step) => {
                 let now = self.next(step);
-                self.ring.maintain(now, usize::MAX);
+                self.ring.advance(now);
                 self.bloom.advance_to(Tick(now));
             }
         }
@@ -416,6 +416,19 @@ fn jumps_from_the_first_call_on() {
     bloom.insert_at(1, Tick(6_600));
     bloom.insert_at(2, Tick(9_490));
     assert_eq!((bloom.stats().jumps, bloom.stats().rotations), (1, 1));
+}
+
+/// After a silence that is longer than what may be jumped, `advance_to` moves on.
+#[test]
+fn advance_to_is_believed() {
+    let bloom = small(Layout::Rows(1)).max_jump(Window::last_n(1_000)).build().expect("valid");
+    bloom.insert_at(1, Tick(100));
+    bloom.maintain_at(Tick(10_000), usize::MAX);
+    assert!(bloom.contains_at(1, Tick(10_000)) && bloom.stats().jumps > 0);
+    bloom.advance_to(Tick(10_000));
+    assert!(!bloom.contains_at(1, Tick(10_000)));
+    bloom.insert_at(2, Tick(10_001));
+    assert!(bloom.contains_at(2, Tick(10_550)) && !bloom.contains_at(2, Tick(10_701)));
 }
 
 /// The first arrival counts, for a window.

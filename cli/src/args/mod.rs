@@ -3,6 +3,7 @@
 mod decimals;
 mod generate;
 mod limit;
+mod ring;
 mod values;
 
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
+pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -32,6 +34,7 @@ pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
     Distinct(Box<DistinctArgs>),
     Limit(Box<LimitArgs>),
+    Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
 }

@@ -14,5 +14,6 @@ mod limit;
 mod limit_golden;
 mod oracle;
 mod pipes;
+mod ring;
 mod robust;
 mod threads;
