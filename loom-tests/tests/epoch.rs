@@ -156,9 +156,9 @@ fn a_call_in_a_ring_that_goes() {
         let table = Arc::new(Table::<1, 2>::new([[EMPTY; 2]], 0));
         limiters.take(&table, 1, NOW).unwrap();
         let (limiters2, table2) = (limiters.clone(), table.clone());
-        let stalled = thread::spawn(move || drop(limiters2.take(&table2, 1, NOW + 1)));
+        let stalled = thread::spawn(move || limiters2.take(&table2, 1, NOW + 1));
         let one = limiters.take(&table, 2, NOW + 40);
-        stalled.join().unwrap();
+        let _ = stalled.join().unwrap();
         let another = limiters.take(&table, 2, NOW + 40);
         seen.fetch_or(one == Ok(true) && another == Ok(false), Relaxed);
     });
