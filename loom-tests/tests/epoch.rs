@@ -1,5 +1,6 @@
 //! What waits for others to end, with the real crossbeam-epoch on loom's atomics: the pointer to a table, the segments of an arena,
-//! the rings of sliding logs. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`.
+//! the rings of sliding logs, the tables of counters. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`,
+//! `src/count/stock.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
@@ -14,7 +15,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Limiters, Rings, Root, Table, Twin, with};
+use windlass::model::{Arena, Limiters, Rings, Root, Shelf, Table, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -106,6 +107,36 @@ fn a_late_reader_finds_its_bytes_or_none() {
         }
         assert_ne!(reader.join().unwrap(), Some(false));
     });
+}
+
+/// An add stalls while its table leaves, is cleared, and is about to be used again.
+fn a_stalled_add_and_a_table_used_again() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let used_again = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (seen, again) = (violated.clone(), used_again.clone());
+    bounded_by_two(10, move || {
+        let shelf = Arc::new(Shelf::default());
+        let s2 = shelf.clone();
+        let adder = thread::spawn(move || s2.add(1));
+        shelf.leave();
+        let cleared = shelf.cleared();
+        again.fetch_or(cleared.is_some(), Relaxed);
+        adder.join().unwrap();
+        seen.fetch_or(cleared.is_some_and(|table| table.count(1) > 0), Relaxed);
+    });
+    assert!(used_again.load(Relaxed), "never used again");
+    assert!(!violated.load(Relaxed), "counted in another generation");
+}
+
+#[test]
+fn a_table_is_cleared_when_its_calls_have_ended() {
+    a_stalled_add_and_a_table_used_again();
+}
+
+#[test]
+#[should_panic(expected = "counted in another generation")]
+fn twin_cleared_at_once() {
+    with(Twin::ClearAtOnce, a_stalled_add_and_a_table_used_again);
 }
 
 /// Two rings are taken and one of them is sent back, while another caller is about to take one: it must not find the list as it was
