@@ -75,7 +75,7 @@ pub mod model {
     pub use crate::{
         count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter, Rings},
+        limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
