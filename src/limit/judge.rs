@@ -79,11 +79,11 @@ impl<M: Meter> Judge for &M {
 
     #[inline(always)]
     fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
-        table.update(hash, self.take(at, cost))
+        Ok(self.answer(table.update(hash, self.take(at, cost))?, at, cost))
     }
 
     fn peek(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
-        table.update(hash, Meter::peek(self, at, cost))
+        Ok(self.answer(table.update(hash, Meter::peek(self, at, cost))?, at, cost))
     }
 
     fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool {
