@@ -70,7 +70,8 @@ pub struct KeyedLimiter {
     granule: u64,
     /// The newest time seen, rounded down to a granule. Relaxed: the horizon that follows from it is the table's.
     newest: CachePadded<AtomicU64>,
-    on_unknown: OnUnknown,
+    /// What a client is told that the table does not know, when it is full.
+    unknown: Admission,
     seed: Seed,
     clock: Clock,
     counts: Counts,
@@ -229,7 +230,7 @@ impl KeyedLimiterBuilder {
             max_jump,
             granule,
             newest: CachePadded::new(AtomicU64::new(0)),
-            on_unknown: self.on_unknown,
+            unknown: self.on_unknown.admission(self.quota),
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: settings::clock(self.clock, window)?,
             counts: Counts::default(),
@@ -283,11 +284,11 @@ impl KeyedLimiter {
         let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
         with_judge!(&self.judges, judge => match (cost, at) {
             (cost, _) if cost > judge.burst() => Admission::Never,
-            (_, None) => self.unknown(),
+            (_, None) => self.unknown,
             (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
                 let guard = epoch::pin();
                 let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
-                answer.map_or_else(|_| self.unknown(), Admission::from)
+                answer.map_or(self.unknown, Admission::from)
             }),
         })
     }
@@ -380,10 +381,16 @@ impl KeyedLimiter {
         if cost > judge.burst() {
             return Admission::Never;
         }
-        let Some(at) = self.arrive(now) else { return self.of_jump() };
+        let Some(at) = self.arrive(now) else {
+            count(&self.counts.jumps);
+            return self.unknown;
+        };
         match judge.check(table, hash, cost, at) {
             Ok(answer) => answer.into(),
-            Err(_) => self.of_unknown(),
+            Err(_) => {
+                count(&self.counts.unknown);
+                self.unknown
+            }
         }
     }
 
@@ -422,34 +429,29 @@ impl KeyedLimiter {
         self.newest.fetch_max(at, AcqRel);
         with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn of_unknown(&self) -> Admission {
-        self.counts.unknown.add(1);
-        self.unknown()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn of_jump(&self) -> Admission {
-        self.counts.jumps.add(1);
-        self.unknown()
-    }
-
-    fn unknown(&self) -> Admission {
-        match self.on_unknown {
+impl OnUnknown {
+    fn admission(self, quota: Quota) -> Admission {
+        match self {
             OnUnknown::Allow => {
                 Admission::Allowed { remaining: 0, reset_after: Duration::ZERO, delay: Duration::ZERO }
             }
             OnUnknown::Deny => {
-                let nanos = self.quota.per.as_nanos().div_ceil(u128::from(self.quota.permits));
+                let nanos = quota.per.as_nanos().div_ceil(u128::from(quota.permits));
                 Admission::Denied {
                     retry_after: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
                 }
             }
         }
     }
+}
+
+/// Of what seldom happens. (And makes no answer: where all that do are inlined one is made where it shall go, and not copied there.)
+#[cold]
+#[inline(never)]
+fn count(of: &Counter) {
+    of.add(1);
 }
 
 /// Groups of buckets that `stats` looks at: 2048 buckets.
