@@ -21,17 +21,17 @@ use super::{
 };
 use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 
-/// A tat in *units*: parts of a step of the clock.
+/// Times are in *units*, parts of a step of the clock, and stand as in a state: `back` bits up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tat {
     scale: Scale,
-    /// Of `back`.
-    bits: u32,
-    /// Units between two permits.
+    /// Between two permits.
     interval: Divisor,
     burst: u64,
-    /// Units in which a full bucket is emptied: `burst` intervals.
+    /// In which a full bucket is emptied: `burst` intervals.
     capacity: u64,
+    /// The bits of `back`.
+    back: u64,
     back_unit: u64,
     /// What `back` goes up to: no further than the word holds `raw`.
     most_back: u64,
@@ -45,6 +45,7 @@ pub(crate) struct Tat {
 struct Scale {
     /// In nanoseconds.
     step: Divisor,
+    /// In a step.
     units: Divisor,
 }
 
@@ -72,42 +73,47 @@ impl Tat {
             let units = n.min(u128::from(MOST_UNITS));
             (MICRO, u64::try_from(units).ok()?, BACK_BITS, u64::try_from((d * units).div_ceil(n)).ok()?)
         };
-        let scale = Scale { step: Divisor::new(step), units: Divisor::new(units) };
-        let nanos_of = |of: u128| of * u128::from(step) / u128::from(units);
         let capacity = u128::from(interval) * u128::from(burst);
-        if nanos_of(capacity) > u128::from(LONGEST) || permits > per / FINE {
+        let nanos = capacity * u128::from(step) / u128::from(units);
+        if nanos > u128::from(LONGEST) || permits > per / FINE {
             return None;
         }
-        let (capacity, interval) = (u64::try_from(capacity).ok()?, Divisor::new(interval));
+        let scale = Scale { step: Divisor::new(step), units: Divisor::new(units << bits) };
+        let (capacity, interval) = (u64::try_from(capacity).ok()? << bits, Divisor::new(interval << bits));
         // A full bucket takes half of the numbers that `back` has.
         let back_unit = interval.value() * burst.div_ceil(1 << (bits - 1));
-        let spare = (1_u64 << (STATE_BITS - bits)) - scale.units_at(MAX_STAMP) - 2 * capacity;
-        let most_back = (spare / back_unit).min((1 << bits) - 1);
-        Some(Tat { scale, bits, interval, burst, capacity, back_unit, most_back, queues })
+        let spare = (1_u64 << STATE_BITS) - scale.units_at(MAX_STAMP) - 2 * capacity;
+        let back = (1 << bits) - 1;
+        let most_back = (spare / back_unit).min(back);
+        Some(Tat { scale, interval, burst, capacity, back, back_unit, most_back, queues })
     }
 
     #[inline(always)]
-    fn split(&self, state: u64) -> (u64, u64) {
-        (state >> self.bits, state & ((1 << self.bits) - 1))
+    fn raw(&self, state: u64) -> u64 {
+        state & !self.back
     }
 
     #[inline(always)]
     fn tat(&self, state: u64) -> u64 {
-        let (raw, back) = self.split(state);
-        raw.saturating_sub(back * self.back_unit)
+        if state & self.back == 0 { state } else { self.tat_of_forgotten(state) }
+    }
+
+    #[cold]
+    fn tat_of_forgotten(&self, state: u64) -> u64 {
+        self.raw(state).saturating_sub((state & self.back) * self.back_unit)
     }
 
     /// With the tat at `tat`, whatever it was before.
     #[inline(always)]
-    fn state(&self, tat: u64, raw: u64) -> u64 {
-        if tat > raw { tat << self.bits } else { self.state_above(tat, raw) }
+    fn state(&self, tat: u64, before: u64) -> u64 {
+        if tat > before { tat } else { self.state_above(tat, self.raw(before)) }
     }
 
     #[cold]
     fn state_above(&self, tat: u64, raw: u64) -> u64 {
         // This never asks for more of `back` than there was: the tat has been raised by an interval at least.
         let back = (raw - tat) / self.back_unit + 1;
-        (tat + back * self.back_unit) << self.bits | back
+        (tat + back * self.back_unit) | back
     }
 }
 
@@ -133,13 +139,13 @@ impl Meter for Tat {
         let now = self.scale.units_at(at);
         move |state, gone| {
             // Whoever is behind the horizon counts as if he came there.
-            let now = if twin!(OwnTime) { now } else { now.max(self.split(gone).0) };
-            let (raw, tat) = state.map_or((0, 0), |state| (self.split(state).0, self.tat(state)));
-            let next = tat.max(now) + cost * self.interval.value();
+            let now = if twin!(OwnTime) { now } else { now.max(self.raw(gone)) };
+            let state = state.unwrap_or(0);
+            let next = self.tat(state).max(now) + cost * self.interval.value();
             if cost == 0 || next > now + self.capacity {
                 return Decision::Keep(Taken { now, next });
             }
-            Decision::Publish(self.state(next, raw), Taken { now, next })
+            Decision::Publish(self.state(next, state), Taken { now, next })
         }
     }
 
@@ -159,22 +165,18 @@ impl Meter for Tat {
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         let now = self.scale.units_at(at);
         move |state, gone| {
-            let now = now.max(self.split(gone).0);
+            let now = now.max(self.raw(gone));
             let Some(state) = state.filter(|&state| self.tat(state) > now) else {
                 return Decision::Keep(false);
             };
-            let raw = self.split(state).0;
+            let raw = self.raw(state);
             let back = (raw - now).div_ceil(self.back_unit);
-            if back > self.most_back {
-                Decision::Keep(false)
-            } else {
-                Decision::Publish(raw << self.bits | back, true)
-            }
+            if back > self.most_back { Decision::Keep(false) } else { Decision::Publish(raw | back, true) }
         }
     }
 
     fn gone_at(&self, at: u64) -> u64 {
-        self.scale.units_at(at) << self.bits | ((1 << self.bits) - 1)
+        self.scale.units_at(at) | self.back
     }
 
     fn is_fresh(&self, state: u64, at: u64) -> bool {
