@@ -33,6 +33,8 @@ pub enum Twin {
     UseWhileClosing,
     /// Of a key's cells the one furthest out counts.
     OuterFirst,
+    /// A key that is gone at home is taken for one that lives there.
+    GoneAtHome,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.

@@ -193,6 +193,9 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         #[cfg(windlass_loom)]
         let call = call.on(around.basis());
         let cells = &self.buckets[Self::bucket_of(id.key())];
+        if let Some(answer) = call.revise_at_home(cells, decide) {
+            return Ok(answer);
+        }
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         let any = seen.iter().fold(0, |any, high| any | high);
