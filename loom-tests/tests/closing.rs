@@ -122,6 +122,34 @@ fn one_winner_at_home() {
     });
 }
 
+/// A call for a key that lives at home begins before the first half, and ends whenever it likes: nobody waits for it. Meanwhile the key
+/// dies, and another may take its cell.
+fn changed_at_home_without_a_pin() {
+    bounded(10, || {
+        let t = Arc::new(full());
+        let t2 = t.clone();
+        let unpinned = thread::spawn(move || t2.increment_at_home(9));
+        t.close();
+        t.open();
+        t.advance(6);
+        assert_eq!(t.insert(5, 12), Ok(true));
+        let counted = unpinned.join().unwrap();
+        assert_eq!(t.get(9), counted.then_some(7));
+        assert_eq!(t.get(5), Some(12));
+    });
+}
+
+#[test]
+fn who_stays_at_home_needs_no_pin() {
+    changed_at_home_without_a_pin();
+}
+
+#[test]
+#[should_panic(expected = "decided on")]
+fn twin_takes_what_another_has_taken() {
+    with(Twin::TakenAtHome, changed_at_home_without_a_pin);
+}
+
 /// A key that is outside is gone by the horizon of the one who takes the flag, and live by that of a caller who changes it.
 #[test]
 fn a_key_that_dies_meanwhile() {
@@ -140,20 +168,20 @@ fn a_key_that_dies_meanwhile() {
     });
 }
 
-/// 5 has left a remnant outside, is at home now, and the row is wide again.
+/// 5 has left a remnant in the group, is in its pair now, and the row is as wide as the group again. (At home nobody looks further.)
 fn a_remnant() {
     bounded(5, || {
-        let t = Arc::new(Pair::<2>::new([[(5, 2), (7, 8)], [(5, 10), (9, 6)]], 2));
+        let t = Arc::new(Four::new([[(5, 10)], [(9, 6)], [(5, 2)], [(7, 8)]], 2));
         let t2 = t.clone();
         let again = thread::spawn(move || t2.insert(5, 12));
-        assert_eq!(t.insert(3, 11), Ok(true));
+        assert_eq!(t.insert(13, 11), Ok(true));
         assert_eq!(again.join().unwrap(), Ok(false));
         assert_eq!(t.get(5), Some(10));
     });
 }
 
 #[test]
-fn the_cell_at_home_counts() {
+fn the_cell_further_in_counts() {
     a_remnant();
 }
 

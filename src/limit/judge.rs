@@ -4,7 +4,7 @@ use super::{admission::Answer, meter::Meter};
 use crate::{
     hash::KeyHash,
     sync::Wide,
-    table::{Decision, Full, Pinned},
+    table::{Decision, Full, KeyTable, Pinned},
 };
 
 /// The table, as a judge sees it.
@@ -41,6 +41,12 @@ pub(crate) trait Judge: Copy {
     /// Permits that can be taken at once.
     fn burst(self) -> u64;
 
+    /// [`Judge::check`] without a pin, for a client that is where it should be. `None`: nothing is done.
+    #[inline(always)]
+    fn check_at_home(self, _: &KeyTable, _: impl Wide, _: KeyHash, _cost: u64, _at: u64) -> Option<Answer> {
+        None
+    }
+
     /// Takes `cost` of a client's permits, no more than the burst. Of cost 0 it tells how things stand.
     fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
 
@@ -75,6 +81,18 @@ impl<M: Meter> Judge for &M {
     #[inline(always)]
     fn burst(self) -> u64 {
         Meter::burst(self)
+    }
+
+    #[inline(always)]
+    fn check_at_home(
+        self,
+        table: &KeyTable,
+        wide: impl Wide,
+        hash: KeyHash,
+        cost: u64,
+        at: u64,
+    ) -> Option<Answer> {
+        Some(self.answer(table.update_at_home(wide, hash, self.take(at, cost))?, at, cost))
     }
 
     #[inline(always)]

@@ -1,23 +1,23 @@
 //! A limiter for each client.
 
 use super::{
-    admission::Admission,
+    admission::{Admission, Answer},
     algorithm::{Algorithm, Judges, with_judge},
     judge::Judge,
     quota::Quota,
 };
 use crate::{
     error::ConfigError,
-    hash::{Key, KeyHash, Seed},
+    hash::{Key, Seed},
     maintain::Maintain,
     origin::Origin,
     settings,
     sync::{
         AtomicU64, CachePadded, Counter,
         Ordering::{AcqRel, Relaxed},
-        Wide, epoch, with_wide,
+        epoch, with_wide,
     },
-    table::{Geometry, KeyTable, Pinned, Plan},
+    table::{Full, Geometry, KeyTable, Plan},
     time::{Clock, Tick, Window},
 };
 use std::{fmt, time::Duration};
@@ -221,7 +221,7 @@ impl KeyedLimiterBuilder {
         let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
         let plan = Plan { geometry, span, evict_within: None, limit, bytes: None };
         Ok(KeyedLimiter {
-            table: KeyTable::new(plan).map_err(of_clients)?,
+            table: KeyTable::new(plan).map_err(of_clients)?.for_good(),
             judges,
             quota: self.quota,
             // A granule: the first call is after all that `newest` can begin with.
@@ -263,10 +263,13 @@ impl KeyedLimiter {
     #[inline]
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
-        self.table.prefetch(hash);
         with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
-            let guard = epoch::pin();
-            self.check_pinned(judge, &self.table.pinned(wide, &guard), hash, cost, now)
+            self.judged(judge, cost, now, |at| {
+                judge.check_at_home(&self.table, wide, hash, cost, at).map_or_else(|| {
+                    self.table.prefetch(hash);
+                    judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at)
+                }, Ok)
+            })
         }))
     }
 
@@ -369,14 +372,14 @@ impl KeyedLimiter {
         self.clock.arrivals(n as u64)
     }
 
+    /// `check`: asks the judge, at a stamp.
     #[inline(always)]
-    pub(super) fn check_pinned(
+    pub(super) fn judged(
         &self,
         judge: impl Judge,
-        table: &Pinned<'_, impl Wide>,
-        hash: KeyHash,
         cost: u64,
         now: Tick,
+        check: impl FnOnce(u64) -> Result<Answer, Full>,
     ) -> Admission {
         if cost > judge.burst() {
             return Admission::Never;
@@ -385,7 +388,7 @@ impl KeyedLimiter {
             count(&self.counts.jumps);
             return self.unknown;
         };
-        match judge.check(table, hash, cost, at) {
+        match check(at) {
             Ok(answer) => answer.into(),
             Err(_) => {
                 count(&self.counts.unknown);

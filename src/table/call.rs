@@ -148,8 +148,8 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         let cell = cells.iter().find(|cell| self.id.may_be(self.wide.low(cell)))?;
         let entry = self.wide.load(cell);
         let gone = self.horizon();
-        let lives = entry.state() > gone || twin!(GoneAtHome);
-        if !lives || !self.id.may_be(entry.key()) || self.id.is(entry, |state| state <= gone) != Is::Yes {
+        let is_its = self.id.may_be(entry.key()) && self.id.is(entry, |state| state <= gone) == Is::Yes;
+        if entry.state() <= gone || !is_its && !twin!(TakenAtHome) {
             return None;
         }
         if let Step::Done(answer) = self.revise_by(gone, cell, entry, decide) { Some(answer) } else { None }

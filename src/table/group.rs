@@ -214,6 +214,18 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         self.update_again(call, High(any), around, decide)
     }
 
+    /// [`Group::update`] for a key that lives in its own bucket. `None`: nothing is done.
+    #[inline(always)]
+    pub(super) fn update_at_home<R>(
+        &self,
+        wide: impl Wide,
+        id: impl Id,
+        ground: &Ground,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        Call::new(wide, id, ground).revise_at_home(&self.buckets[Self::bucket_of(id.key())], decide)
+    }
+
     /// A new key in a bucket without flags.
     #[inline(always)]
     fn append<R>(

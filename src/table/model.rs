@@ -102,6 +102,12 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         self.update(key, |state, gone| Some(state.unwrap_or(gone) + 1)).map(|_| ())
     }
 
+    /// One more, if it lives at home: without a pin. Whether it does.
+    pub fn increment_at_home(&self, key: u64) -> bool {
+        let next = |state: Option<u64>, gone| Decision::Publish(state.unwrap_or(gone) + 1, ());
+        self.group.update_at_home(Portable, Hashed(key), &self.ground, next).is_some()
+    }
+
     /// Inserts an absent key. Whether it did.
     pub fn insert(&self, key: u64, now: u64) -> Result<bool, Stop> {
         self.update(key, |state, gone| state.is_none().then_some(now.max(gone + 1))).map(|r| r.1)
