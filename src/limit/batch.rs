@@ -36,7 +36,7 @@ impl KeyedLimiter {
             hashed,
             |_, _| (),
             |table, _, _, (hash, (cost, now))| {
-                self.judged(judge, cost, now, |at| judge.check(table, hash, cost, at))
+                self.judged(judge, cost, now, |at| self.told(judge.check(table, hash, cost, at)))
             },
             admissions,
         )));

@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{
     error::ConfigError,
-    hash::{Key, Seed},
+    hash::{Key, KeyHash, Seed},
     maintain::Maintain,
     origin::Origin,
     settings,
     sync::{
         AtomicU64, CachePadded, Counter,
         Ordering::{AcqRel, Relaxed},
-        epoch, with_wide,
+        Wide, epoch, with_wide,
     },
     table::{Full, Geometry, KeyTable, Plan},
     time::{Clock, Tick, Window},
@@ -264,11 +264,9 @@ impl KeyedLimiter {
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
         with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
-            self.judged(judge, cost, now, |at| {
-                judge.check_at_home(&self.table, wide, hash, cost, at).map_or_else(|| {
-                    self.table.prefetch(hash);
-                    judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at)
-                }, Ok)
+            self.judged(judge, cost, now, |at| match judge.check_at_home(&self.table, wide, hash, cost, at) {
+                Some(answer) => answer.into(),
+                None => self.check_pinned(judge, wide, hash, cost, at),
             })
         }))
     }
@@ -379,7 +377,7 @@ impl KeyedLimiter {
         judge: impl Judge,
         cost: u64,
         now: Tick,
-        check: impl FnOnce(u64) -> Result<Answer, Full>,
+        check: impl FnOnce(u64) -> Admission,
     ) -> Admission {
         if cost > judge.burst() {
             return Admission::Never;
@@ -388,7 +386,27 @@ impl KeyedLimiter {
             count(&self.counts.jumps);
             return self.unknown;
         };
-        match check(at) {
+        check(at)
+    }
+
+    /// (By itself: the short way is shorter without it.)
+    #[inline(never)]
+    fn check_pinned(
+        &self,
+        judge: impl Judge,
+        wide: impl Wide,
+        hash: KeyHash,
+        cost: u64,
+        at: u64,
+    ) -> Admission {
+        self.table.prefetch(hash);
+        self.told(judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at))
+    }
+
+    /// Counts who is not known.
+    #[inline(always)]
+    pub(super) fn told(&self, answer: Result<Answer, Full>) -> Admission {
+        match answer {
             Ok(answer) => answer.into(),
             Err(_) => {
                 count(&self.counts.unknown);

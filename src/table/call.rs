@@ -137,8 +137,9 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
 
     /// The whole of it for a key that lives in one of these cells of its bucket. `None`: nothing is done.
     ///
-    /// A key that lives has no other cell, and who would give it one has to find this one gone. So neither flags nor other states
-    /// matter: they are not even looked at. (One horizon for both: what is gone by a later one may live outside.)
+    /// A key that lives has no other cell, and who would give it one has to find this one gone. So other states do not matter, nor
+    /// flags, but for a seal, which is on this cell as well: they are not even looked at. (One horizon for both: what is gone by a later
+    /// one may live outside.)
     #[inline(always)]
     pub(super) fn revise_at_home<R>(
         &self,
@@ -149,7 +150,7 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         let entry = self.wide.load(cell);
         let gone = self.horizon();
         let is_its = self.id.may_be(entry.key()) && self.id.is(entry, |state| state <= gone) == Is::Yes;
-        if entry.state() <= gone || !is_its && !twin!(TakenAtHome) {
+        if entry.state() <= gone || entry.high().has(Flag::Sealed) || !is_its && !twin!(TakenAtHome) {
             return None;
         }
         if let Step::Done(answer) = self.revise_by(gone, cell, entry, decide) { Some(answer) } else { None }
