@@ -168,20 +168,20 @@ fn a_key_that_dies_meanwhile() {
     });
 }
 
-/// 5 has left a remnant in the group, is in its pair now, and the row is as wide as the group again. (At home nobody looks further.)
+/// 5 has left a remnant outside, is at home now, and the row is wide again.
 fn a_remnant() {
     bounded(5, || {
-        let t = Arc::new(Four::new([[(5, 10)], [(9, 6)], [(5, 2)], [(7, 8)]], 2));
+        let t = Arc::new(Pair::<2>::new([[(5, 2), (7, 8)], [(5, 10), (9, 6)]], 2));
         let t2 = t.clone();
         let again = thread::spawn(move || t2.insert(5, 12));
-        assert_eq!(t.insert(13, 11), Ok(true));
+        assert_eq!(t.insert(3, 11), Ok(true));
         assert_eq!(again.join().unwrap(), Ok(false));
         assert_eq!(t.get(5), Some(10));
     });
 }
 
 #[test]
-fn the_cell_further_in_counts() {
+fn the_cell_at_home_counts() {
     a_remnant();
 }
 

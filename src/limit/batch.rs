@@ -35,9 +35,12 @@ impl KeyedLimiter {
             n,
             hashed,
             |_, _| (),
-            |table, _, _, (hash, (cost, now))| {
-                self.judged(judge, cost, now, |at| self.told(judge.check(table, hash, cost, at)))
-            },
+            |table, _, _, (hash, (cost, now))| self.judged(judge, cost, now, |at| {
+                match judge.check_at_home(&(self.table(), wide), hash, cost, at) {
+                    Some(answer) => answer.into(),
+                    None => self.told(judge.check(table, hash, cost, at)),
+                }
+            }),
             admissions,
         )));
     }

@@ -36,6 +36,24 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Clients for Pinned<'_, W
     }
 }
 
+/// The only table there will ever be, not pinned.
+pub(crate) trait Home {
+    /// See [`KeyTable::update_at_home`].
+    fn update_at_home<R>(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<R>)
+    -> Option<R>;
+}
+
+impl<W: Wide> Home for (&KeyTable, W) {
+    #[inline(always)]
+    fn update_at_home<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.0.update_at_home(self.1, hash, decide)
+    }
+}
+
 /// Times are stamps.
 pub(crate) trait Judge: Copy {
     /// Permits that can be taken at once.
@@ -43,7 +61,7 @@ pub(crate) trait Judge: Copy {
 
     /// [`Judge::check`] without a pin, for a client that is where it should be. `None`: nothing is done.
     #[inline(always)]
-    fn check_at_home(self, _: &KeyTable, _: impl Wide, _: KeyHash, _cost: u64, _at: u64) -> Option<Answer> {
+    fn check_at_home(self, _: &impl Home, _: KeyHash, _cost: u64, _at: u64) -> Option<Answer> {
         None
     }
 
@@ -84,15 +102,8 @@ impl<M: Meter> Judge for &M {
     }
 
     #[inline(always)]
-    fn check_at_home(
-        self,
-        table: &KeyTable,
-        wide: impl Wide,
-        hash: KeyHash,
-        cost: u64,
-        at: u64,
-    ) -> Option<Answer> {
-        Some(self.answer(table.update_at_home(wide, hash, self.take(at, cost))?, at, cost))
+    fn check_at_home(self, table: &impl Home, hash: KeyHash, cost: u64, at: u64) -> Option<Answer> {
+        Some(self.answer(table.update_at_home(hash, self.take(at, cost))?, at, cost))
     }
 
     #[inline(always)]

@@ -264,7 +264,7 @@ impl KeyedLimiter {
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
         with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
-            self.judged(judge, cost, now, |at| match judge.check_at_home(&self.table, wide, hash, cost, at) {
+            self.judged(judge, cost, now, |at| match judge.check_at_home(&(&self.table, wide), hash, cost, at) {
                 Some(answer) => answer.into(),
                 None => self.check_pinned(judge, wide, hash, cost, at),
             })

@@ -19,9 +19,9 @@
 //! before it: its one CAS vouches for all cells. No head, no version, no second CAS. (A CAS on "the first free cell" does not:
 //! callers that know different horizons disagree about which one that is.)
 //!
-//! **At home.** A key that lives in its own bucket has no other cell, and whoever would give it one has to find it gone first. So its
-//! cell and the horizon are all that is looked at, and a call that stops there, where it cannot go on so, needs no pin: it brings nothing to
-//! life, and changes no cell outside of the bucket.
+//! **At home.** A key that lives in its own bucket has no other cell, and whoever would give it one has to find it gone first. So a call
+//! that expects to find it there may look at its cell and the horizon alone. It needs no pin: it brings nothing to life, and changes no
+//! cell outside of the bucket.
 //!
 //! **Overflow.** A row comes in three widths: the key's bucket, its pair of buckets, its group. A row without a gone cell gets a
 //! flag, on its least cell, and from then on its keys look at the next wider row as well. An append is a CAS on the least cell,
@@ -197,9 +197,6 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         #[cfg(windlass_loom)]
         let call = call.on(around.basis());
         let cells = &self.buckets[Self::bucket_of(id.key())];
-        if let Some(answer) = call.revise_at_home(cells, decide) {
-            return Ok(answer);
-        }
         // Acquire; pairs with the release of the CAS that wrote the entry.
         let seen: [u64; CELLS] = array::from_fn(|i| wide.high(&cells[i]));
         let any = seen.iter().fold(0, |any, high| any | high);
@@ -218,7 +215,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Group<BUCKETS, CELLS> {
         self.update_again(call, High(any), around, decide)
     }
 
-    /// [`Group::update`] for a key that lives in its own bucket. `None`: nothing is done.
+    /// [`Group::update`] for a key that lives in its own bucket: shorter, and lost time for others. `None`: nothing is done.
     #[inline(always)]
     pub(super) fn update_at_home<R>(
         &self,

@@ -105,7 +105,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// One more, if it lives at home: without a pin. Whether it does.
     pub fn increment_at_home(&self, key: u64) -> bool {
         let next = |state: Option<u64>, gone| Decision::Publish(state.unwrap_or(gone) + 1, ());
-        self.group.update_at_home(Portable, Hashed(key), &self.ground, next).is_some()
+        self.change_at_home(key, next).is_some()
     }
 
     /// Inserts an absent key. Whether it did.
@@ -147,6 +147,15 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// Every state up to here is gone.
     pub(crate) fn horizon(&self) -> u64 {
         self.ground.horizon()
+    }
+
+    /// `Group::update_at_home`.
+    pub(crate) fn change_at_home<R>(
+        &self,
+        key: u64,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.group.update_at_home(Portable, Hashed(key), &self.ground, decide)
     }
 
     /// `Group::update`.
