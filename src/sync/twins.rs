@@ -33,6 +33,8 @@ pub enum Twin {
     UseWhileClosing,
     /// Of a key's cells the one furthest out counts.
     OuterFirst,
+    /// A key's cell at home is changed although another key has taken it meanwhile.
+    TakenAtHome,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.
