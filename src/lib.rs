@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
 //! use std::time::Duration;
@@ -30,6 +31,7 @@ mod count;
 mod dedup;
 mod error;
 mod hash;
+mod hashring;
 mod limit;
 mod maintain;
 mod math;
@@ -51,6 +53,7 @@ pub use dedup::{
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Namespaced, Seed};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
     Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
     OnUnknown, Quota,
@@ -71,7 +74,7 @@ pub mod model {
     pub use crate::{
         count::model::Counter,
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter},
+        limit::model::{Limiters, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

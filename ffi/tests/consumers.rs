@@ -63,6 +63,11 @@ fn limiter() {
     both("limiter.c", |program| drop(run(&mut checked(program))));
 }
 
+#[test]
+fn ring() {
+    both("ring.c", |program| drop(run(&mut checked(program))));
+}
+
 /// Not under valgrind, which needs address space of its own.
 #[test]
 fn no_memory() {

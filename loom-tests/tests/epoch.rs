@@ -1,12 +1,12 @@
-//! The pointer to a table and the segments of an arena, with the real crossbeam-epoch on loom's atomics. Code: `src/sync/epoch.rs`,
-//! `src/table/arena/`.
+//! What waits for others to end, with the real crossbeam-epoch on loom's atomics: the pointer to a table, the segments of an arena,
+//! the rings of sliding logs. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::bounded;
+use common::{EMPTY, bounded, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -14,7 +14,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Root, Twin, with};
+use windlass::model::{Arena, Limiters, Rings, Root, Table, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -106,4 +106,74 @@ fn a_late_reader_finds_its_bytes_or_none() {
         }
         assert_ne!(reader.join().unwrap(), Some(false));
     });
+}
+
+/// Of two rings one is taken, sent back and taken again, while another caller is about to take it: it must not find the list as it was
+/// (ABA), and the second ring twice in use.
+fn rings_that_come_back() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded(10, move || {
+        let rings = Arc::new(Rings::new(2));
+        let others = rings.clone();
+        let other = thread::spawn(move || others.take());
+        let (first, second) = (rings.take(), rings.take());
+        if let Some(first) = first {
+            assert!(rings.retire(first));
+        }
+        for _ in 0..3 {
+            rings.collect();
+        }
+        let mut used: Vec<u64> = [second, other.join().unwrap()].into_iter().flatten().collect();
+        for _ in 0..3 {
+            rings.collect();
+        }
+        used.extend(std::iter::from_fn(|| rings.take()).take(3));
+        used.sort_unstable();
+        // All are there again, each once.
+        seen.fetch_or(used != [0, 1], Relaxed);
+    });
+    assert!(!violated.load(Relaxed), "a ring is lost, or used twice");
+}
+
+#[test]
+fn a_ring_that_comes_back_is_used_once() {
+    rings_that_come_back();
+}
+
+#[test]
+#[should_panic(expected = "a ring is lost, or used twice")]
+fn twin_a_ring_comes_back_at_once() {
+    with(Twin::PutAtOnce, rings_that_come_back);
+}
+
+/// The only ring goes to another client while a call of the first one's is in it: what that takes is not charged to the other.
+fn a_call_in_a_ring_that_goes() {
+    const NOW: u64 = 1_000_000;
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded_by_two(10, move || {
+        // Two in 10 microseconds; ages are in units of 4.1.
+        let limiters = Arc::new(Limiters::of_logs(2, 10, 1, 12));
+        let table = Arc::new(Table::<1, 2>::new([[EMPTY; 2]], 0));
+        limiters.take(&table, 1, NOW).unwrap();
+        let (limiters2, table2) = (limiters.clone(), table.clone());
+        let stalled = thread::spawn(move || drop(limiters2.take(&table2, 1, NOW + 1)));
+        let one = limiters.take(&table, 2, NOW + 40);
+        stalled.join().unwrap();
+        let another = limiters.take(&table, 2, NOW + 40);
+        seen.fetch_or(one == Ok(true) && another == Ok(false), Relaxed);
+    });
+    assert!(!violated.load(Relaxed), "charged to another client");
+}
+
+#[test]
+fn a_ring_goes_when_its_calls_have_ended() {
+    a_call_in_a_ring_that_goes();
+}
+
+#[test]
+#[should_panic(expected = "charged to another client")]
+fn twin_a_ring_goes_at_once() {
+    with(Twin::PutAtOnce, a_call_in_a_ring_that_goes);
 }

@@ -1,13 +1,12 @@
 //! Rate limiters: totals under several threads, clients that expire while they are used. Protocol: `src/limit/{word,ring,logs}.rs`; the
 //! table's own is that of the other models.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded, bounded_by_two};
+use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
+use std::time::Duration;
 use windlass::{
-    Algorithm,
+    Algorithm, KeyedLimiter, Quota, Tick,
     model::{Limiters, OneLimiter, Table, Twin, with},
 };
 
@@ -136,7 +135,7 @@ fn expiry_of_gcra() {
 fn expiry_of_a_log() {
     bounded_by_two(20, || {
         // Ages are in units of 4.1 microseconds: the first permit's is over after 14.1.
-        let limiters = Arc::new(Limiters::of_logs(1, 10, 12));
+        let limiters = Arc::new(Limiters::of_logs(1, 10, 3, 12));
         let table = Arc::new(Table::<1, 2>::new([[EMPTY; 2]], 0));
         assert_eq!(limiters.take(&table, 1, NOW), Ok(true));
         let (limiters2, table2) = (limiters.clone(), table.clone());
@@ -168,4 +167,32 @@ fn twin_goes_by_its_own_time() {
 #[should_panic(expected = "granted")]
 fn twin_puts_the_stamp_in_first() {
     with(Twin::StampFirst, expiry_of_a_log);
+}
+
+/// Two move time on at once, one of them further. What comes within a jump of the later time is no jump.
+fn time_goes_on() {
+    bounded_by_two(20, || {
+        let second = |n: u64| Tick(n * 1_000_000_000);
+        let limiter = KeyedLimiter::builder(Quota::new(1, Duration::from_secs(1))).clients(1);
+        let limiter = Arc::new(limiter.max_jump(Duration::from_secs(10)).build().unwrap());
+        limiter.maintain_at(second(0), 0);
+        let _ = limiter.check_at(1_u64, 0, second(0));
+        let other = limiter.clone();
+        let other = thread::spawn(move || other.maintain_at(second(2), 0));
+        limiter.maintain_at(second(9), 0);
+        other.join().unwrap();
+        let _ = limiter.check_at(1_u64, 0, second(18));
+        assert_eq!(limiter.stats().jumps, 0, "time went back");
+    });
+}
+
+#[test]
+fn newest_time_stays() {
+    time_goes_on();
+}
+
+#[test]
+#[should_panic(expected = "time went back")]
+fn twin_sets_time_blindly() {
+    with(Twin::TimeBlindly, time_goes_on);
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     hash::KeyHash,
+    sync::epoch,
     table::{
         Decision, Full,
         model::{Stop, Table},
@@ -46,6 +47,31 @@ fn allowed(answer: Answer) -> bool {
     matches!(answer, Answer::Allowed { .. })
 }
 
+/// The pool of rings of sliding logs. Each call is pinned by itself.
+pub struct Rings(Logs);
+
+impl Rings {
+    /// So many that have all been used and are back, the first one first.
+    pub fn new(rings: usize) -> Rings {
+        Rings(Logs::of_units(LogRule { limit: 1, window: 10 }, rings, 1 << 12).all_back())
+    }
+
+    /// One for the caller.
+    pub fn take(&self) -> Option<u64> {
+        self.0.take_ring()
+    }
+
+    /// Sends one back. Whether it was this call that did.
+    pub fn retire(&self, ring: u64) -> bool {
+        self.0.retire_ring(ring)
+    }
+
+    /// Helps to bring back what was sent.
+    pub fn collect(&self) {
+        epoch::collect();
+    }
+}
+
 /// Limiters of clients, beside their table. Times are microseconds.
 pub struct Limiters(Judges);
 
@@ -62,9 +88,9 @@ impl Limiters {
         }
     }
 
-    /// Sliding logs whose ages are in units of 2^`bits` ns.
-    pub fn of_logs(permits: u64, micros: u64, bits: u32) -> Limiters {
-        Limiters(Judges::Log(Logs::of_units(LogRule { limit: permits, window: micros }, 3, 1 << bits)))
+    /// Sliding logs: so many rings, and ages in units of 2^`bits` ns.
+    pub fn of_logs(permits: u64, micros: u64, rings: usize, bits: u32) -> Limiters {
+        Limiters(Judges::Log(Logs::of_units(LogRule { limit: permits, window: micros }, rings, 1 << bits)))
     }
 
     /// `KeyedLimiter::check_at`, at once with the horizon moved to its time: whether it is allowed; an error if there is no room.
@@ -74,6 +100,7 @@ impl Limiters {
         client: u64,
         micros: u64,
     ) -> Result<bool, Stop> {
+        let _guard = epoch::pin();
         with_judge!(&self.0, judge => {
             table.advance(judge.gone_at(micros * 1000));
             let hash = KeyHash { hi: 0, lo: client };

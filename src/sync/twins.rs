@@ -77,6 +77,10 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// A ring goes back to its pool at once.
+    PutAtOnce,
+    /// The newest time is stored without a look at what it is by now.
+    TimeBlindly,
     /// A log's stamp is put in before its client's entry is raised to it.
     StampFirst,
     /// A limiter's state, or a count, is stored without another look at it.
@@ -91,6 +95,8 @@ pub enum Twin {
     LinkTwice,
     /// A table that has left is cleared while calls under way may use it.
     ClearAtOnce,
+    /// A change of the ring that has lost against another is published as it was.
+    PublishStale,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }
