@@ -31,7 +31,7 @@ fn counter(window: u64, kept: u64) -> Arc<Counter> {
 
 /// Two bring one new key, and a third key its neighbour.
 fn one_new_key() {
-    bounded(100, || {
+    bounded(30, || {
         let c = counter(2, 3);
         // The generation is there.
         c.add(7, 0);
@@ -79,7 +79,7 @@ fn the_last_row() {
 
 /// All rows are taken: two link a further table.
 fn a_further_table() {
-    bounded(500, || {
+    bounded(150, || {
         let c = counter(2, 3);
         (11..15).for_each(|key| assert!(c.add(key, 0)));
         let other = beside(&c, |c| c.add(1, 0));
@@ -127,6 +127,19 @@ fn twin_opened_blindly() {
     with(Twin::OpenBlindly, a_new_generation);
 }
 
+/// Three, one of them late.
+#[test]
+fn three_and_two_generations() {
+    bounded(2000, || {
+        let c = counter(4, 5);
+        c.add(1, 1);
+        let others = [2, 0].map(|now| beside(&c, move |c| c.add(1, now)));
+        assert!(c.add(1, 3));
+        others.into_iter().for_each(|other| assert!(other.join().unwrap()));
+        assert_eq!((c.count(1, 3), c.total(3)), (4, 4), "an add is lost");
+    });
+}
+
 /// Two open different generations, one of them an old one that had no event yet.
 #[test]
 fn two_generations_at_once() {
@@ -164,7 +177,7 @@ fn a_reader_between() {
 
 /// The adds of a pane find what it held before: exactly one comes upon the threshold.
 fn a_threshold() {
-    bounded(100, || {
+    bounded(10, || {
         let c = counter(2, 3);
         c.add(1, 0);
         let crosses = |before: Option<u64>| before.unwrap() < 3 && before.unwrap() + 2 >= 3;
@@ -189,7 +202,7 @@ fn twin_crossed_blindly() {
 
 /// An add stalls until its generation has left. It is late then, or counts where nobody looks; the generation does not come back.
 fn left_behind() {
-    bounded(500, || {
+    bounded(100, || {
         let c = counter(2, 3);
         c.add(1, 0);
         let late = beside(&c, |c| c.add(1, 1));
@@ -214,7 +227,7 @@ fn twin_newest_first() {
 /// Tables that have left are cleared by upkeep and by calls, and used again beside readers: nothing of before is in them.
 #[test]
 fn used_again() {
-    bounded(500, || {
+    bounded(300, || {
         let c = counter(2, 3);
         c.add(1, 0);
         c.add(2, 4);

@@ -1,5 +1,6 @@
 //! What waits for others to end, with the real crossbeam-epoch on loom's atomics: the pointer to a table, the segments of an arena,
-//! the rings of sliding logs. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`.
+//! the rings of sliding logs, tables that are used again. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`,
+//! `src/count/stock.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
@@ -14,7 +15,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Limiters, Rings, Root, Table, Twin, with};
+use windlass::model::{Arena, Counter, Limiters, Rings, Root, Table, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -176,4 +177,36 @@ fn a_ring_goes_when_its_calls_have_ended() {
 #[should_panic(expected = "charged to another client")]
 fn twin_a_ring_goes_at_once() {
     with(Twin::PutAtOnce, a_call_in_a_ring_that_goes);
+}
+
+/// An add stalls while its generation leaves, and the table is cleared and used again. (A key's row there is another's then.)
+fn a_stalled_add_and_a_table_used_again() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded(10, move || {
+        let counter = Arc::new(Counter::new(2, 3, false));
+        counter.add(1, 0);
+        let (c2, seen) = (counter.clone(), seen.clone());
+        let adder = thread::spawn(move || c2.add(1, 1));
+        counter.add(2, 4);
+        for _ in 0..3 {
+            counter.collect();
+        }
+        counter.maintain(4);
+        counter.add(2, 8);
+        adder.join().unwrap();
+        seen.fetch_or(counter.count(2, 9) != 1 || counter.count(1, 9) != 0, Relaxed);
+    });
+    assert!(!violated.load(Relaxed), "counted in another generation");
+}
+
+#[test]
+fn a_table_is_cleared_when_its_calls_have_ended() {
+    a_stalled_add_and_a_table_used_again();
+}
+
+#[test]
+#[should_panic(expected = "counted in another generation")]
+fn twin_cleared_at_once() {
+    with(Twin::ClearAtOnce, a_stalled_add_and_a_table_used_again);
 }

@@ -32,7 +32,7 @@ mod wide;
 mod wide;
 
 pub(crate) use budget::{Budget, Share};
-pub(crate) use counter::{Counter, Switch, shard};
+pub(crate) use counter::{Counter, OWN, Switch, own, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 pub(crate) use lanes::halves_with;

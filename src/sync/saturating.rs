@@ -1,6 +1,6 @@
 //! Counts that stop instead of overflowing.
 
-use super::{AtomicU64, Ordering::Relaxed, twin};
+use super::{AtomicU64, Ordering::Relaxed};
 
 /// A count that has come this far is *saturated*: it stays here or above, and means "that many or more".
 pub(crate) const SATURATED: u64 = 1 << 63;
@@ -14,12 +14,20 @@ const SMALL: u64 = 1 << 32;
 /// Relaxed: whatever else is needed of the same thread's order is seen to by who calls. Model: loom-tests/tests/count.rs.
 #[inline(always)]
 pub(crate) fn add(count: &AtomicU64, n: u64) -> u64 {
-    if twin!(StoreBlindly) {
+    if super::twin!(StoreBlindly) {
         let old = count.load(Relaxed);
         count.store(old + n, Relaxed);
         return old;
     }
     if n <= SMALL { count.fetch_add(n, Relaxed) } else { add_much(count, n) }
+}
+
+/// The same where no other thread adds. Whether it is saturated now.
+#[inline(always)]
+pub(crate) fn add_alone(count: &AtomicU64, n: u64) -> bool {
+    let sum = count.load(Relaxed).saturating_add(n).min(SATURATED);
+    count.store(sum, Relaxed);
+    sum == SATURATED
 }
 
 #[cold]
