@@ -78,6 +78,19 @@ impl Head {
 pub(super) fn write(room: &[Word], head: Head, bytes: &[u8]) {
     let Some((first, body)) = room.split_first() else { return };
     first.set(head.0);
+    fill(body, bytes);
+}
+
+/// .. of a number's bytes (little endian) and others.
+pub(super) fn write_two(room: &[Word], head: Head, number: u64, bytes: &[u8]) {
+    let [first, second, body @ ..] = room else { return };
+    first.set(head.0);
+    second.set(number);
+    fill(body, bytes);
+}
+
+#[inline(always)]
+fn fill(body: &[Word], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks();
     for (word, bytes) in body.iter().zip(whole) {
         word.set(u64::from_le_bytes(*bytes));
