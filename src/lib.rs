@@ -42,6 +42,7 @@ mod settings;
 mod sync;
 mod table;
 mod time;
+mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
@@ -61,6 +62,7 @@ pub use limit::{
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
+pub use topk::{TopK, TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats};
 pub use verdict::Verdict;
 
 #[cfg(doctest)]

@@ -1,0 +1,8 @@
+//! The hottest keys.
+
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod golden;
