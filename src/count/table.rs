@@ -185,7 +185,7 @@ impl Table {
 
     /// Asks for the line with a key's fingerprint, and for that with the cell.
     #[inline(always)]
-    pub(super) fn prefetch(&self, hash: KeyHash, cell: usize) {
+    pub(crate) fn prefetch(&self, hash: KeyHash, cell: usize) {
         prefetch_row(self.lines.as_ptr(), self.size, hash, cell);
     }
 

@@ -1,7 +1,7 @@
 //! Keys as they are given back.
 
 use crate::hash::KeyHash;
-use std::fmt;
+use std::{cmp::Ordering, fmt};
 
 /// A key of a list: what it was when it was added.
 ///
@@ -35,6 +35,14 @@ impl TopKey {
         match self {
             TopKey::Number(number) => Some(*number),
             _ => None,
+        }
+    }
+
+    /// In which order it and another one are.
+    pub(super) fn cmp_to(&self, kind: u32, bytes: &[u8]) -> Ordering {
+        match self {
+            TopKey::Bytes(own) if kind == 0 => (**own).cmp(bytes),
+            _ => self.cmp(&TopKey::new(kind, bytes)),
         }
     }
 

@@ -13,8 +13,9 @@
 //! it has no row.
 
 use super::{
-    TopK, TopKey, TopRow, TopSnapshot,
+    TopK, TopSnapshot,
     names::{Name, Names},
+    rank::Ranking,
 };
 use crate::{
     count::{Generation, Row},
@@ -22,7 +23,7 @@ use crate::{
     sync::{
         Ordering::Relaxed,
         epoch::{self, Guard},
-        saturating::{self, SATURATED},
+        saturating,
     },
     time::Tick,
 };
@@ -33,10 +34,17 @@ struct Part<'g> {
     generation: &'g Generation<Names>,
     cells: Range<usize>,
     refused: u64,
+    /// What a key has there at most that is not marked.
+    unmarked: u64,
 }
 
+/// A key, and what it has in some of the parts.
 struct Candidate {
-    hash: KeyHash,
+    lo: u64,
+    /// Half of the other half.
+    hi: u32,
+    /// A bit for each.
+    parts: u64,
     name: Name,
     count: u64,
 }
@@ -51,21 +59,20 @@ impl TopK {
         let parts = self.core.parts(panes.clone(), &guard).map(|(generation, _, cells)| Part {
             generation,
             refused: generation.extra.refused(cells.clone()),
+            unmarked: generation.extra.unmarked(cells.clone()),
             cells,
         });
         let parts: Vec<Part<'_>> = parts.collect();
         let refused = saturating::sum(parts.iter().map(|part| part.refused));
-        let unmarked = |part: &Part<'_>| part.generation.extra.unmarked(part.cells.clone());
-        let mut unseen = saturating::sum(parts.iter().map(unmarked));
+        let mut unseen = saturating::sum(parts.iter().map(|part| part.unmarked));
         let mut found = Vec::new();
-        for part in &parts {
-            self.find(&mut found, part, part.generation.table.marked(&guard), &guard);
+        for (at, part) in parts.iter().enumerate() {
+            find(&mut found, at, part, part.generation.table.marked(&guard));
         }
-        self.count_all(&mut found, &panes, &guard);
+        self.count(&mut found, &parts, |part| part.unmarked > 0, &guard);
         let mut last = self.last(&mut found);
         if unseen > 0 && unseen.saturating_add(refused) >= last {
             unseen = self.scan(&mut found, &parts, last.saturating_sub(refused).max(1), &guard);
-            self.count_all(&mut found, &panes, &guard);
             last = self.last(&mut found);
         }
         let mut list = self.close(found, last, &parts, unseen.saturating_add(refused), &guard);
@@ -85,34 +92,52 @@ impl TopK {
         list
     }
 
-    /// The keys of rows.
-    fn find<'g>(
+    /// Each key once, with its count. `open`: where those may have something as well of whom no row was found.
+    fn count(
         &self,
         found: &mut Vec<Candidate>,
-        part: &Part<'g>,
-        rows: impl Iterator<Item = Row<'g>>,
+        parts: &[Part<'_>],
+        open: impl Fn(&Part<'_>) -> bool,
         guard: &Guard,
     ) {
-        let mut bytes = Vec::new();
-        found.extend(rows.filter_map(|row| {
-            let name = part.generation.extra.name_of(row)?;
-            let (hi, _) = self.core.means.read(name, &mut bytes, guard)?;
-            Some(Candidate { hash: KeyHash { hi, lo: row.fingerprint() }, name, count: 0 })
-        }));
+        found.sort_unstable_by_key(Candidate::key);
+        found.dedup_by(|one, kept| {
+            let same = one.key() == kept.key();
+            if same && one.parts & kept.parts == 0 {
+                kept.parts |= one.parts;
+                kept.count = saturating::sum([kept.count, one.count].into_iter());
+            }
+            same
+        });
+        for (at, part) in parts.iter().enumerate().filter(|(_, part)| open(part)) {
+            self.look_up(found, at, part, guard);
+        }
     }
 
-    /// Each key once, with its count.
-    fn count_all(&self, found: &mut Vec<Candidate>, panes: &Range<u64>, guard: &Guard) {
-        let hash = |candidate: &Candidate| (candidate.hash.lo, candidate.hash.hi);
-        found.sort_unstable_by_key(hash);
-        found.dedup_by_key(|candidate| hash(candidate));
-        for i in 0..found.len() {
-            if let Some(ahead) = found.get(i + AHEAD) {
-                self.core.prefetch_all(ahead.hash, panes.clone(), guard);
+    /// What candidates have in a part in which no row of theirs was found.
+    fn look_up(&self, found: &mut [Candidate], at: usize, part: &Part<'_>, guard: &Guard) {
+        let table = &part.generation.table;
+        let mut ahead = [None; AHEAD];
+        for i in 0..found.len() + AHEAD {
+            let next = found.get(i).filter(|candidate| candidate.parts & 1 << at == 0);
+            let next = next.and_then(|candidate| self.hash(candidate, guard));
+            if let Some(hash) = next {
+                table.prefetch(hash, part.cells.start);
             }
-            found[i].count = self.core.count_fetched(found[i].hash, panes.clone(), guard);
+            if let Some(hash) = std::mem::replace(&mut ahead[i % AHEAD], next)
+                && let Some(row) = table.find(hash, guard)
+            {
+                let candidate = &mut found[i - AHEAD];
+                let counts = row.counts(part.cells.clone()).chain([candidate.count]);
+                candidate.count = saturating::sum(counts);
+                candidate.parts |= 1 << at;
+            }
         }
-        found.retain(|candidate| candidate.count > 0);
+    }
+
+    fn hash(&self, candidate: &Candidate, guard: &Guard) -> Option<KeyHash> {
+        let hi = self.core.means.hi(candidate.name, guard)?;
+        Some(KeyHash { hi, lo: candidate.lo })
     }
 
     /// The count of the last of the list, 0 if it is shorter.
@@ -128,11 +153,12 @@ impl TopK {
         self.scans.add(1);
         let n = parts.len().max(1) as u64;
         let each = (least - 1) / n;
-        for part in parts {
+        for (at, part) in parts.iter().enumerate() {
             let rows = part.generation.table.rows(guard);
             let many = rows.filter(|row| saturating::sum(row.counts(part.cells.clone())) > each);
-            self.find(found, part, many, guard);
+            find(found, at, part, many);
         }
+        self.count(found, parts, |_| each > 0, guard);
         each * n
     }
 
@@ -145,45 +171,55 @@ impl TopK {
         unseen: u64,
         guard: &Guard,
     ) -> TopSnapshot {
-        let (mut bytes, mut rows, mut list) = (Vec::new(), Vec::new(), TopSnapshot::unknown());
-        // Of those that are not in the list: the most that one may have, and of those that are not counted exactly.
-        let (mut tail, mut doubt) = (unseen, 0);
-        let mut leave = |count: u64, upper: u64| {
-            tail = tail.max(upper);
-            if upper > count {
-                doubt = doubt.max(upper);
-            }
-        };
+        let (mut bytes, mut ranking) = (Vec::new(), Ranking::new(self.k));
         for candidate in found {
             let upper = candidate.count.saturating_add(self.unknown(&candidate, parts, guard));
             if candidate.count < last {
-                leave(candidate.count, upper);
-            } else if let Some((_, kind)) = self.core.means.read(candidate.name, &mut bytes, guard) {
-                let (key, count) = (TopKey::new(kind, &bytes), candidate.count);
-                let lower = if count == u64::MAX { SATURATED } else { count };
-                rows.push(TopRow { key, count, lower, upper });
+                ranking.leave(candidate.count, upper);
+            } else if let Some(kind) = self.core.means.read(candidate.name, &mut bytes, guard) {
+                ranking.add(kind, &bytes, candidate.count, upper);
             }
         }
-        rows.sort_unstable_by(|a, b| b.count.cmp(&a.count).then_with(|| a.key.cmp(&b.key)));
-        rows.iter().skip(self.k).for_each(|row| leave(row.lower, row.upper));
-        rows.truncate(self.k);
-        let least = rows.get(self.k - 1).map_or(0, |last| last.lower);
-        let exact = rows.iter().all(|row| row.lower == row.upper);
-        list.certified = exact && if rows.len() < self.k { tail == 0 } else { unseen.max(doubt) < least };
-        list.tail = tail;
+        let (rows, rest) = ranking.done();
+        let mut list = TopSnapshot::unknown();
+        list.tail = rest.any.max(unseen);
+        let none_missing = match rows.get(self.k - 1) {
+            Some(last) => unseen.max(rest.doubtful) < last.lower,
+            None => list.tail == 0,
+        };
+        list.certified = none_missing && rows.iter().all(|row| row.lower == row.upper);
         list.rows = rows;
         list
     }
 
     /// Adds of the key that may have been refused, at most.
     fn unknown(&self, candidate: &Candidate, parts: &[Part<'_>], guard: &Guard) -> u64 {
+        if parts.iter().all(|part| part.refused == 0) {
+            return 0;
+        }
+        let hash = self.hash(candidate, guard);
         let doubtful = parts.iter().filter(|part| {
             let table = &part.generation.table;
-            let row = || table.find(candidate.hash, guard);
+            let row = || table.find(hash?, guard);
             part.refused > 0
                 && !(table.is_alone(guard)
                     && row().is_some_and(|row| part.generation.extra.name_of(row).is_some()))
         });
         saturating::sum(doubtful.map(|part| part.refused))
     }
+}
+
+impl Candidate {
+    fn key(&self) -> (u64, u32) {
+        (self.lo, self.hi)
+    }
+}
+
+/// The keys of rows, with what they have in that part.
+fn find<'g>(found: &mut Vec<Candidate>, at: usize, part: &Part<'g>, rows: impl Iterator<Item = Row<'g>>) {
+    found.extend(rows.filter_map(|row| {
+        let count = saturating::sum(row.counts(part.cells.clone()));
+        let (name, hi) = part.generation.extra.name_of(row)?;
+        (count > 0).then(|| Candidate { lo: row.fingerprint(), hi, parts: 1 << at, name, count })
+    }));
 }

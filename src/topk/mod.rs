@@ -6,6 +6,7 @@ mod builder;
 mod key;
 mod list;
 mod names;
+mod rank;
 mod snapshot;
 
 use crate::{

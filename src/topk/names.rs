@@ -1,7 +1,9 @@
 //! What a generation has beside its rows: the bytes of their keys, the thresholds of its panes, and what was refused.
 //!
 //! ```text
-//! a row's note   | listed | ..  | name |     name: 0 none yet; all ones: refused; else where the key's bytes are, and 1
+//! a row's note:  marked (1) | of the key's hash (31) | name (32)
+//!
+//! name: 0: none yet; all ones: refused; else where the key's bytes are, and 1
 //! ```
 //! **Names.** The first add of a key in a generation puts its bytes into the arena (a segment for each generation) and the
 //! reference into the note, by a CAS from 0. All adds of the key then agree on it, also where there is no room for the bytes: a key is counted in
@@ -58,12 +60,16 @@ impl Means {
         self.arena.bytes(guard)
     }
 
-    /// The first half of a key's hash, its kind; and its bytes, into `bytes`. `None`: its generation has left.
-    pub(super) fn read(&self, name: Name, bytes: &mut Vec<u8>, guard: &Guard) -> Option<(u64, u32)> {
+    /// A key's kind; and its bytes, into `bytes`. `None`: its generation has left.
+    pub(super) fn read(&self, name: Name, bytes: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
         let kind = self.arena.read(name.slice, name.at, bytes, guard)?;
-        let hi = u64::from_le_bytes(*bytes.first_chunk()?);
         bytes.drain(..size_of::<u64>());
-        Some((hi, kind))
+        Some(kind)
+    }
+
+    /// The half of its hash that is not in its row. `None`: its generation has left.
+    pub(super) fn hi(&self, name: Name, guard: &Guard) -> Option<u64> {
+        self.arena.number(name.slice, name.at, guard)
     }
 }
 
@@ -164,7 +170,7 @@ impl Names {
         let put = key.with_bytes(|kind, bytes| means.arena.put_two(self.slice, kind, hash.hi, bytes, guard));
         let name = match put {
             // (References end well below that.)
-            Ok(at) => u64::from(at.0) + 1,
+            Ok(at) => hash.hi >> 1 & !(LISTED | NAME) | (u64::from(at.0) + 1),
             Err(NotPut::TooLong | NotPut::NoRoom) => REFUSED,
             // The generation has left, and so has what is added to it now.
             Err(NotPut::Gone) => return LISTED | 1,
@@ -180,12 +186,12 @@ impl Names {
         }
     }
 
-    /// The name of a row, if it has one.
-    pub(super) fn name_of(&self, row: Row<'_>) -> Option<Name> {
+    /// The name of a row, if it has one, and what the note has of the hash.
+    pub(super) fn name_of(&self, row: Row<'_>) -> Option<(Name, u32)> {
         // Acquire; pairs with the release in `name`.
         let note = row.note().load(Acquire);
-        #[allow(clippy::cast_possible_truncation)] // that half
+        #[allow(clippy::cast_possible_truncation)] // the halves
         let at = Reference((note & NAME).wrapping_sub(1) as u32);
-        is_named(note).then_some(Name { slice: self.slice, at })
+        is_named(note).then_some((Name { slice: self.slice, at }, ((note & !LISTED) >> 32) as u32))
     }
 }

@@ -243,6 +243,11 @@ impl Arena {
         Some(record::read(head, record, out))
     }
 
+    /// The number of one that was put by [`Arena::put_two`]. `None`: it has gone.
+    pub(crate) fn number(&self, slice: u64, at: Reference, guard: &Guard) -> Option<u64> {
+        record::number(self.words(slice, at, guard)?)
+    }
+
     /// Puts the record into the segment of another slice as well: for an entry whose state has risen. Within one slice it stays
     /// where it is.
     pub(crate) fn carry(

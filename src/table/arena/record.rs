@@ -134,6 +134,12 @@ pub(super) fn read(head: Head, record: &[Word], out: &mut Vec<u8>) -> u32 {
     head.label()
 }
 
+/// The first 8 bytes of the record at the start of `words`.
+pub(super) fn number(words: &[Word]) -> Option<u64> {
+    let (head, record) = whole(words)?;
+    record.get(1).filter(|_| head.len() >= size_of::<u64>()).map(Word::get)
+}
+
 pub(super) fn copy(from: &[Word], to: &[Word]) {
     for (from, to) in from.iter().zip(to) {
         to.set(from.get());
