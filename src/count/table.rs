@@ -376,9 +376,14 @@ impl Table {
         marks.flat_map(|(table, marks)| marks.each().map(|at| table.row(at)))
     }
 
-    /// All rows, here and further on.
-    pub(crate) fn rows<'g>(&'g self, guard: &'g Guard) -> impl Iterator<Item = Row<'g>> {
-        self.chain(guard).flat_map(|table| (0..table.size.all()).map(|at| table.row(at)))
+    /// All rows, here and further on, but for so many.
+    pub(crate) fn rows<'g>(&'g self, mut but: u64, guard: &'g Guard) -> impl Iterator<Item = Row<'g>> {
+        self.chain(guard).flat_map(move |table| {
+            let all = table.size.all();
+            let first = but.min(all);
+            but -= first;
+            (first..all).map(|at| table.row(at))
+        })
     }
 
     /// Whether it is the only one of its generation.

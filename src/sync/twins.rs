@@ -105,6 +105,8 @@ pub enum Twin {
     MarkOnce,
     /// A mark is relied on that may not be there yet.
     RelaxedNote,
+    /// Thresholds count as lowered while calls under way may go by the old ones.
+    LowerAtOnce,
     /// A list is shown in the place of one that was begun later.
     ShowBlindly,
     /// Cells are loaded and exchanged with Relaxed.

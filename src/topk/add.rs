@@ -59,7 +59,7 @@ impl TopK {
 /// As often as you like: it is marked once.
 #[cold]
 #[inline(never)]
-fn mark(generation: &Generation<Names>, row: Row<'_>, guard: &Guard) {
+pub(super) fn mark(generation: &Generation<Names>, row: Row<'_>, guard: &Guard) {
     generation.table.mark(row, guard);
     // Release: see where the note is loaded.
     row.note().fetch_or(LISTED, Release);

@@ -10,7 +10,7 @@ use crate::{
     error::ConfigError,
     hash::Seed,
     settings,
-    sync::{AtomicU64, Counter},
+    sync::{AtomicU64, Counter, Tried},
     time::{Clock, Window},
 };
 use std::time::Duration;
@@ -104,6 +104,7 @@ impl TopKBuilder {
             refresh,
             next: AtomicU64::new(1),
             board: Board::new(TopSnapshot::unknown()),
+            lowering: Tried::default(),
             scans: Counter::default(),
             seed,
             clock,

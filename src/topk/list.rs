@@ -53,8 +53,8 @@ struct Candidate {
 const AHEAD: usize = 16;
 
 impl TopK {
-    /// The list over these panes.
-    pub(super) fn list(&self, panes: Range<u64>, now: Tick) -> TopSnapshot {
+    /// The list over these panes. `scan`: all rows may be looked at. Whether they would have to be, and were not.
+    pub(super) fn list(&self, panes: Range<u64>, now: Tick, scan: bool) -> (TopSnapshot, bool) {
         let guard = epoch::pin();
         let parts = self.core.parts(panes.clone(), &guard).map(|(generation, _, cells)| Part {
             generation,
@@ -71,8 +71,11 @@ impl TopK {
         }
         self.count(&mut found, &parts, |part| part.unmarked > 0, &guard);
         let mut last = self.last(&mut found);
-        if unseen > 0 && unseen.saturating_add(refused) >= last {
-            unseen = self.scan(&mut found, &parts, last.saturating_sub(refused).max(1), &guard);
+        let short = unseen > 0 && unseen.saturating_add(refused) >= last;
+        if short && scan {
+            // What was refused may be any key's. Where that is too much for a certificate the list is that of those with rows.
+            let least = if last > refused { last - refused } else { last.max(1) };
+            unseen = self.scan(&mut found, &parts, least, &guard);
             last = self.last(&mut found);
         }
         let mut list = self.close(found, last, &parts, unseen.saturating_add(refused), &guard);
@@ -89,7 +92,7 @@ impl TopK {
             list.tail = u64::MAX;
             list.rows.iter_mut().for_each(|row| row.upper = u64::MAX);
         }
-        list
+        (list, short && !scan && refused < last.max(1))
     }
 
     /// Each key once, with its count. `open`: where those may have something as well of whom no row was found.
@@ -154,7 +157,7 @@ impl TopK {
         let n = parts.len().max(1) as u64;
         let each = (least - 1) / n;
         for (at, part) in parts.iter().enumerate() {
-            let rows = part.generation.table.rows(guard);
+            let rows = part.generation.table.rows(0, guard);
             let many = rows.filter(|row| saturating::sum(row.counts(part.cells.clone())) > each);
             find(found, at, part, many);
         }

@@ -5,6 +5,7 @@ mod batch;
 mod builder;
 mod key;
 mod list;
+mod lower;
 mod names;
 mod rank;
 mod snapshot;
@@ -13,11 +14,12 @@ use crate::{
     count::{Added, Core, CounterStats, Panes},
     hash::{Key, Seed},
     maintain::Maintain,
-    sync::{AtomicU64, Counter, Ordering::Relaxed, epoch},
+    sync::{AtomicU64, Counter, Ordering::Relaxed, Tried, epoch},
     time::{Clock, Tick, Window},
 };
 pub use builder::TopKBuilder;
 pub use key::TopKey;
+use lower::{Lowering, Step};
 use names::Names;
 use snapshot::Board;
 pub use snapshot::{TopRow, TopSnapshot};
@@ -85,6 +87,7 @@ pub struct TopK {
     /// The threshold of panes that begin. Relaxed: any will do.
     next: AtomicU64,
     board: Board<TopSnapshot>,
+    lowering: Tried<Option<Lowering>>,
     /// Looks at all rows.
     scans: Counter,
     seed: Seed,
@@ -172,25 +175,35 @@ impl TopK {
     /// The list over the pane of `now` and those before it that make up the window, for the caller alone.
     #[must_use]
     pub fn top_at(&self, now: Tick) -> TopSnapshot {
-        self.list(self.panes.current(now), now)
+        self.list(self.panes.current(now), now, true).0
     }
 
     /// The list over the panes before that of `now` that make up the window, for the caller alone.
     #[must_use]
     pub fn top_complete_at(&self, now: Tick) -> TopSnapshot {
-        self.list(self.panes.complete(now), now)
+        self.list(self.panes.complete(now), now, true).0
     }
 
     /// Upkeep: moves time on to `now`, lets go what is behind the window, clears up to `budget` KiB of it for its next use, and
-    /// makes the list anew if the refresh interval has passed. `true`: there is more that can be done now.
+    /// makes the list anew if the refresh interval has passed. If counts have fallen, so that it cannot be certified by the candidates alone, all rows
+    /// are looked at, in this and the next calls (some 16 for each unit of the budget), and the list is made once more when that is done.
+    /// `true`: there is more that can be done now.
     pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
         let more = self.core.maintain(now.0, budget);
         epoch::collect();
         let shown = self.snapshot();
-        if shown.end == Tick(0) || shown.age(now) >= self.refresh {
-            self.refresh_at(now);
+        let mut due = shown.end == Tick(0) || shown.age(now) >= self.refresh;
+        let step = self.step(budget);
+        due |= step == Step::Done;
+        if due {
+            let (number, panes) = (self.board.begin(), self.panes.current(now));
+            let (list, short) = self.list(panes.clone(), now, false);
+            self.board.show(number, Arc::new(list));
+            if short {
+                self.lower(panes);
+            }
         }
-        more
+        more || step == Step::More
     }
 
     /// Plain figures. Costs a look at a sample of each generation, and nothing to others.

@@ -83,8 +83,10 @@ pub(super) struct Name {
 pub(crate) struct Names {
     /// Of the arena: the generation's number.
     slice: u64,
-    /// Of each pane. 0: it has not begun. Relaxed: from the first add on, which sets it by a CAS, all agree.
+    /// Of each pane. 0: it has not begun. From the first add on, which sets it by a CAS, all agree, unless it is lowered (`lower`).
     thresholds: Box<[AtomicU64]>,
+    /// While one is lowered: what it was.
+    bounds: Box<[AtomicU64]>,
     /// In each pane. Relaxed: counts.
     refused: Box<[AtomicU64]>,
 }
@@ -108,7 +110,7 @@ impl Extra for Names {
 
     fn open(means: &Means, first: u64, panes: usize) -> Names {
         let zeros = || (0..panes).map(|_| AtomicU64::new(0)).collect();
-        Names { slice: first / means.panes, thresholds: zeros(), refused: zeros() }
+        Names { slice: first / means.panes, thresholds: zeros(), bounds: zeros(), refused: zeros() }
     }
 
     fn left(&self, means: &Means) {
@@ -138,8 +140,29 @@ impl Names {
 
     /// What a key may have in these panes at most whose row is not marked.
     pub(super) fn unmarked(&self, panes: Range<usize>) -> u64 {
-        let most = self.thresholds[panes].iter().map(|threshold| threshold.load(Relaxed).saturating_sub(1));
+        let most = panes.map(|pane| {
+            // Acquire, in this order: who finds one that is lowered finds what it was (see `lower`); or, when that is over, the marks.
+            let threshold = self.thresholds[pane].load(Acquire);
+            threshold.max(self.bounds[pane].load(Acquire)).saturating_sub(1)
+        });
         saturating::sum(most)
+    }
+
+    /// From now on adds go by this threshold, where it was greater; and what is not marked has less than that was.
+    pub(super) fn lower(&self, panes: Range<usize>, to: u64) {
+        for pane in panes {
+            let threshold = self.thresholds[pane].load(Relaxed);
+            if threshold > to {
+                self.bounds[pane].store(threshold, Relaxed);
+                self.thresholds[pane].store(to, Release);
+            }
+        }
+    }
+
+    /// All rows are marked that came to the lower threshold.
+    pub(super) fn lowered(&self, panes: Range<usize>) {
+        // Release: see `unmarked`.
+        self.bounds[panes].iter().for_each(|bound| bound.store(0, Release));
     }
 
     /// Adds that were refused.

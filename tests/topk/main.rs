@@ -5,4 +5,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod adversary;
+mod errors;
 mod golden;
+mod oracle;
+mod plain;
+mod threads;
+mod upkeep;
