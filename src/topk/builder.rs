@@ -93,14 +93,21 @@ impl TopKBuilder {
         let refresh = self.refresh.unwrap_or(if window.counts_events() { self.pane } else { REFRESH.into() });
         let refresh = settings::ticks("refresh_every", refresh, window, 0)?;
         let most = self.counter.keys();
-        let Parts { core, panes, seed, clock } = self.counter.parts::<Names>(Means::new)?;
+        let parts = self.counter.parts::<Names>(Means::new)?;
         if self.k == 0 || self.k as u64 > most {
             return Err(ConfigError::new("k", self.k, format_args!("1 to {most}, the capacity")));
         }
-        Ok(TopK {
+        Ok(TopK::of(parts, self.k, refresh))
+    }
+}
+
+impl TopK {
+    pub(super) fn of(parts: Parts<Names>, k: usize, refresh: u64) -> TopK {
+        let Parts { core, panes, seed, clock } = parts;
+        TopK {
             core,
             panes,
-            k: self.k,
+            k,
             refresh,
             next: AtomicU64::new(1),
             board: Board::new(TopSnapshot::unknown()),
@@ -108,6 +115,13 @@ impl TopKBuilder {
             scans: Counter::default(),
             seed,
             clock,
-        })
+        }
     }
+}
+
+/// The smallest there is, for models.
+#[cfg(windlass_loom)]
+pub(super) fn made(window: u64, k: usize) -> Result<TopK, ConfigError> {
+    let counter = CounterBuilder::new(Window::last_n(window), Window::last_n(1)).capacity(1);
+    Ok(TopK::of(counter.parts::<Names>(Means::new)?, k, 0))
 }

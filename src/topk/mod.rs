@@ -6,6 +6,8 @@ mod builder;
 mod key;
 mod list;
 mod lower;
+#[cfg(windlass_loom)]
+pub(crate) mod model;
 mod names;
 mod rank;
 mod snapshot;
