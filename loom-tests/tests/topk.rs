@@ -1,9 +1,7 @@
 //! The hottest keys: a list that is certified is right, whoever stalls where. Protocol: `src/topk/`.
-#![cfg(all(windlass_loom, not(crossbeam_loom)))]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{bounded, bounded_by_two};
+use crate::common::{bounded, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -96,26 +94,31 @@ fn twin_a_mark_relied_on() {
     with(Twin::RelaxedNote, one_crosses_and_stalls);
 }
 
-/// Two begin a pane with different thresholds: all go by one.
+/// Two begin a pane and would give it different thresholds: all go by one.
 fn a_pane_begins() {
     bounded(50, || {
-        let top = Arc::new(Top::new(2, 1, 9));
-        top.add(2, 1, 0);
-        // The first pane has 9. The next one begins with one or the other.
+        let top = Arc::new(Top::new(1, 1, 9));
         let other = beside(&top, |top| {
             top.set_threshold(2);
-            top.add(1, 6, 1)
+            top.add(1, 6, 0)
         });
-        assert!(top.add(3, 5, 1));
+        // By 9 it is no candidate.
+        assert!(top.add(3, 8, 0));
         assert!(other.join().unwrap());
-        let (rows, certified) = top.list(1);
-        assert!(!certified || rows == [(1, 6)], "certified by a threshold that others had not");
+        let (rows, certified) = top.list(0);
+        assert!(!certified || rows == [(3, 8)], "certified by a threshold that others had not");
     });
 }
 
 #[test]
 fn one_threshold_for_a_pane() {
     a_pane_begins();
+}
+
+#[test]
+#[should_panic(expected = "certified by a threshold that others had not")]
+fn twin_a_pane_begins_twice() {
+    with(Twin::BeginTwice, a_pane_begins);
 }
 
 // --- rows and names ---
