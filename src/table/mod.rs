@@ -41,8 +41,7 @@ use crate::{
         with_wide,
     },
 };
-pub(crate) use arena::Ahead;
-use arena::Arena;
+pub(crate) use arena::{Ahead, Arena, NotPut, Reference};
 pub(crate) use geometry::Geometry;
 use geometry::Spot;
 pub(crate) use group::Decision;
