@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
@@ -74,9 +75,9 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
-        count::model::Counter,
+        count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter, Rings},
+        limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

@@ -16,7 +16,7 @@ use std::{
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use support::{Language, checked, is_set, program, root, run, skipped};
+use support::{checked, is_set, languages, program, root, run, skipped};
 use windlass::Algorithm;
 
 /// A window and a lateness in ticks, and events: tick and id.
@@ -63,11 +63,6 @@ fn decisions_of_c(case: &Case<'_>, way: &str, filter: &Path) -> String {
 /// So many events are enough: valgrind is slow, and runs beside a run without it.
 fn enough(events: usize) -> usize {
     if is_set("WINDLASS_VALGRIND") { events / 4 } else { events }
-}
-
-/// .. and one language, as the library under it is the same.
-fn languages() -> &'static [Language] {
-    if is_set("WINDLASS_VALGRIND") { &[Language::C] } else { &[Language::C, Language::Cpp] }
 }
 
 /// All of these ways, in both languages.

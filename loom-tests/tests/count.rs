@@ -1,10 +1,8 @@
 //! Counters: nothing is lost and nothing counted twice, while rows are taken, tables linked, and generations come and go. Protocol:
 //! `src/pane/generations.rs`, `src/count/`.
-#![cfg(all(windlass_loom, not(crossbeam_loom)))]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{
     sync::{
         Arc,

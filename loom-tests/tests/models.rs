@@ -7,6 +7,7 @@ mod arena;
 mod bucket;
 mod claims;
 mod closing;
+mod count;
 mod driven_out;
 mod exact;
 mod growth;

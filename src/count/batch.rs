@@ -103,7 +103,7 @@ impl WindowedCounter {
         for start in (0..keys.len()).step_by(PINNED) {
             let guard = epoch::pin();
             let fetch = |i: usize| {
-                let hash: KeyHash = (&keys[i]).key_hash(self.seed);
+                let hash = keys[i].key_hash(self.seed);
                 self.core.prefetch_all(hash, panes.clone(), &guard);
                 hash
             };

@@ -131,10 +131,9 @@ impl CounterBuilder {
         let (panes, spans, lines) = self.grid.spans()?;
         let size = self.size(lines)?;
         let clock = settings::clock(self.clock, self.grid.window)?;
+        let most = settings::max_memory(self.max_memory, size.bytes().saturating_mul(spans.in_turn() + 1))?;
         // More than it takes: what has left comes back some calls later, or when a call ends that has stalled.
-        let all = size.bytes().saturating_mul(4 * spans.in_turn() + 4).saturating_add(size.bytes() / 2);
-        let limit = settings::max_memory(self.max_memory, all)?;
-        let stock = Stock::new(size, limit.is_some(), limit.unwrap_or(all)).ok_or_else(|| {
+        let stock = Stock::new(size, 4 * spans.in_turn() + 4, most).ok_or_else(|| {
             ConfigError::new(
                 "capacity",
                 format_args!("{} bytes", size.bytes()),
@@ -145,7 +144,7 @@ impl CounterBuilder {
             generations: spans.in_turn(),
             panes: spans.panes,
             table: size.bytes(),
-            budget: limit.map(|_| stock.budget().clone()),
+            budget: most.map(|_| stock.budget().clone()),
         };
         Ok(Parts {
             core: Core::new(spans, size, stock, means(&room)),

@@ -69,7 +69,7 @@ pub use total::WindowedTotal;
 /// # Memory
 /// Rows live in generations of 6, 14 or 30 panes (64, 128 or 256 bytes a row; no more than the window has), which go as a whole. A key has a row
 /// in each generation in which it was seen. For the capacity, all generations together take what [`CounterBuilder::memory_bytes`] says, given out by
-/// the system as it is touched: with 16 panes 430 bytes for each key of the capacity. With [`CounterBuilder::max_memory`] each generation is as large
+/// the system as it is touched: with 16 panes 480 bytes for each key of the capacity. With [`CounterBuilder::max_memory`] each generation is as large
 /// as what the one before held, and grows in time of need. What has left is cleared by the calls that bring new keys, and by
 /// [`WindowedCounter::maintain_at`], and used again.
 ///

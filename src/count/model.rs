@@ -1,7 +1,21 @@
 //! What `loom-tests` sees of the counters: the shipped generations, rows and stock, in the smallest sizes.
 
-use super::{Added, core::Core, stock::Stock, table::Size};
-use crate::{hash::KeyHash, pane::Spans, sync::epoch};
+use super::{
+    Added,
+    core::Core,
+    stock::Stock,
+    table::{Size, Table},
+};
+use crate::{
+    hash::KeyHash,
+    pane::Spans,
+    sync::{
+        AtomicU64,
+        Ordering::{Acquire, Release},
+        epoch, saturating,
+    },
+};
+use std::sync::Arc;
 
 /// Panes of one tick, two to a generation. Of one home row a neighbourhood has two, and so have the outer ones.
 pub struct Counter {
@@ -15,7 +29,7 @@ impl Counter {
     pub fn new(window: u64, kept: u64, grows: bool) -> Counter {
         let size = Size::for_keys(1, 1);
         let spans = Spans { pane: 1, panes: 2, kept, max_jump: u64::MAX };
-        let stock = Stock::new(size, grows, u64::MAX).unwrap_or_else(|| panic!("no memory"));
+        let stock = Stock::new(size, 100, grows.then_some(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
         Counter { core: Core::new(spans, size, stock, ()), window }
     }
 
@@ -57,6 +71,61 @@ impl Counter {
     /// Generations opened, tables used again.
     pub fn opened(&self) -> (u64, u64) {
         (self.core.stock.counts.opened.sum(), self.core.stock.counts.recycled.sum())
+    }
+}
+
+/// A table of a generation, and the stock that it goes to.
+pub struct Shelf {
+    table: Arc<Table>,
+    /// Whether it has not left.
+    there: AtomicU64,
+    stock: Stock,
+}
+
+impl Default for Shelf {
+    #[allow(clippy::panic)] // in models
+    fn default() -> Shelf {
+        let stock = Stock::new(Size::for_keys(1, 1), 100, None).unwrap_or_else(|| panic!("no memory"));
+        Shelf { table: stock.take(None), there: AtomicU64::new(1), stock }
+    }
+}
+
+impl Shelf {
+    /// Adds 1 to a key, if the table has not left.
+    pub fn add(&self, key: u64) {
+        let guard = epoch::pin();
+        if self.there.load(Acquire) == 1
+            && let Some(row) = self.table.claim(hash(key), &guard, &self.stock)
+        {
+            saturating::add(row.cell(0), 1);
+        }
+    }
+
+    /// The table leaves.
+    pub fn leave(&self) {
+        let _guard = epoch::pin();
+        self.there.store(0, Release);
+        self.stock.left(&self.table);
+    }
+
+    /// Clears what has left, if that may be: the table for its next use.
+    pub fn cleared(&self) -> Option<Cleared> {
+        epoch::collect();
+        epoch::collect();
+        self.stock.maintain(100, false);
+        let ready = self.stock.counts.recycled.sum() > 0;
+        ready.then(|| Cleared(self.stock.take(None)))
+    }
+}
+
+/// A table that is used again.
+pub struct Cleared(Arc<Table>);
+
+impl Cleared {
+    /// A key's count there.
+    pub fn count(&self, key: u64) -> u64 {
+        let guard = epoch::pin();
+        self.0.find(hash(key), &guard).map_or(0, |row| saturating::sum(row.counts(0..1)))
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Stock {
     least: Size,
     vary: bool,
     budget: Arc<Budget>,
+    /// What is kept for tables that stand in for others, in bytes.
+    reserve: u64,
     inside: Tried<Inside>,
     /// Whether something is to be cleared.
     work: Switch,
@@ -46,6 +48,9 @@ struct Used {
 /// So often a call looks for a table while others have their hands on the stock. Nobody waits for a thread that has stalled.
 const LOOKS: usize = 100;
 
+/// For thousands of small tables: when events are replayed, many generations may come and go while one call stalls.
+const RESERVE: u64 = 64 << 20;
+
 /// Tables that are kept for later.
 const SPARE: usize = 2;
 
@@ -53,15 +58,19 @@ const SPARE: usize = 2;
 const SAMPLE: u64 = 1024;
 
 impl Stock {
-    /// With a first table, or `None` if there is no memory for it. `vary`: their sizes follow from what was needed last.
-    pub(super) fn new(least: Size, vary: bool, limit: u64) -> Option<Stock> {
-        let budget = Budget::new(limit);
+    /// With a first table, or `None` if there is no memory for it. `most`: as many bytes as there may be; then sizes follow from what was
+    /// needed last. Else there may be so many tables.
+    pub(super) fn new(least: Size, tables: u64, most: Option<u64>) -> Option<Stock> {
+        let reserve = most.map_or(RESERVE, |most| RESERVE.min(most / 8));
+        let all = least.bytes().saturating_mul(tables).saturating_add(reserve);
+        let (vary, budget) = (most.is_some(), Budget::new(most.unwrap_or(all)));
         let first = Table::new(least, &budget)?;
         let inside = Inside { used: Vec::new(), clean: vec![Arc::new(first)] };
         Some(Stock {
             least,
             vary,
             budget,
+            reserve,
             inside: Tried::new(inside),
             work: Switch::default(),
             counts: Counts::default(),
@@ -105,7 +114,7 @@ impl Stock {
 
     /// Bytes that there may be for whole tables: a part is kept for those that stand in for them.
     fn to_be_had(&self) -> u64 {
-        self.budget.left().saturating_sub(self.least.bytes() / 2)
+        self.budget.left().saturating_sub(self.reserve)
     }
 
     /// As large as there is memory for.
@@ -186,7 +195,9 @@ impl Stock {
                     }
                 }
             }
-            self.work.set(!inside.used.is_empty());
+            if inside.used.is_empty() {
+                self.work.set(false);
+            }
             inside.used.iter().any(|used| used.ended.is_raised())
         });
         self.counts.cleared.add((budget - left) as u64);

@@ -43,7 +43,8 @@ const NOTE: usize = 1;
 /// Lines that are cleared together.
 const BLOCK: usize = if cfg!(windlass_loom) { 1 } else { 16 };
 
-/// Of how many keys a table is made for a table has rows: 5 for 3. (Then less than one in 10,000 goes to the outer rows.)
+/// Of how many keys a table is made for a table has rows: 5 for 3. (Then 2 in 1000 keys have an outer row, and of twice as many
+/// keys there would be room for nearly all.)
 const ROWS_FOR_KEYS: (u64, u64) = (5, 3);
 
 /// How many lines there are to a row, and rows in a table.

@@ -242,6 +242,15 @@ fn of_clients(error: ConfigError) -> ConfigError {
     ConfigError { field: "clients", ..error }
 }
 
+/// Moves the newest time on. Of several that do so the latest stays. Model: loom-tests/tests/limit.rs.
+pub(super) fn raise(newest: &AtomicU64, at: u64) {
+    if twin!(TimeBlindly) {
+        newest.store(at.max(newest.load(Relaxed)), Relaxed);
+    } else {
+        newest.fetch_max(at, AcqRel);
+    }
+}
+
 impl KeyedLimiter {
     /// A builder for this quota, for each client.
     pub fn builder(quota: Quota) -> KeyedLimiterBuilder {
@@ -419,12 +428,7 @@ impl KeyedLimiter {
 
     fn advance(&self, at: u64) {
         let at = at & !(self.granule - 1);
-        // A plain store in a model's twin: loom-tests/tests/limit.rs.
-        if twin!(TimeBlindly) {
-            self.newest.store(at, Relaxed);
-        } else {
-            self.newest.fetch_max(at, AcqRel);
-        }
+        raise(&self.newest, at);
         with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
     }
 

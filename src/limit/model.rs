@@ -4,6 +4,7 @@ use super::{
     admission::Answer,
     algorithm::{Algorithm, Judges, with_judge},
     judge::{Clients, Judge},
+    keyed::raise,
     logs::Logs,
     quota::Quota,
     ring::LogRule,
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::{
     hash::KeyHash,
-    sync::epoch,
+    sync::{AtomicU64, Ordering::Relaxed, epoch},
     table::{
         Decision, Full,
         model::{Stop, Table},
@@ -47,6 +48,27 @@ fn allowed(answer: Answer) -> bool {
     matches!(answer, Answer::Allowed { .. })
 }
 
+/// The newest time that a limiter has seen.
+pub struct Newest(AtomicU64);
+
+impl Newest {
+    /// It begins with 0.
+    #[allow(clippy::new_without_default)] // in a model
+    pub fn new() -> Newest {
+        Newest(AtomicU64::new(0))
+    }
+
+    /// `KeyedLimiter::advance`.
+    pub fn raise(&self, at: u64) {
+        raise(&self.0, at);
+    }
+
+    /// As every call loads it.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
 /// The pool of rings of sliding logs. Each call is pinned by itself.
 pub struct Rings(Logs);
 
@@ -56,9 +78,10 @@ impl Rings {
         Rings(Logs::of_units(LogRule { limit: 1, window: 10 }, rings, 1 << 12).all_back())
     }
 
-    /// One for the caller.
-    pub fn take(&self) -> Option<u64> {
-        self.0.take_ring()
+    /// Some for the caller, as far as there are any.
+    pub fn take(&self, most: usize) -> Vec<u64> {
+        let _guard = epoch::pin();
+        std::iter::from_fn(|| self.0.take_ring()).take(most).collect()
     }
 
     /// Sends one back. Whether it was this call that did.

@@ -2,7 +2,7 @@
 
 use super::common::{self, sha256};
 use serde_json::Value;
-use std::{fmt::Write, fs, time::Duration};
+use std::{collections::HashSet, fmt::Write, fs, time::Duration};
 use windlass::{Added, Seed, Tick, WindowedCounter};
 
 /// `W=60000,P=1000`.
@@ -34,10 +34,11 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
             .into_iter()
             .map(|(ms, key)| (Tick::from_millis(ms).expect("in range"), key))
             .collect();
+        let keys = stream.iter().map(|event| event.1).collect::<HashSet<_>>().len();
         for (name, answer) in counts {
             let (window, pane) = grid(name);
             // A small one, that has to grow; and one that has room.
-            let large = WindowedCounter::builder(window, pane).capacity(100_000);
+            let large = WindowedCounter::builder(window, pane).capacity(keys);
             let small = WindowedCounter::builder(window, pane).capacity(100).max_memory(1 << 30);
             for (path, builder) in [("large", large), ("small", small)] {
                 let counter = builder.seed(Seed(7)).build().expect("valid");
@@ -47,7 +48,7 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
                 };
                 let counts: Vec<u64> = stream.iter().map(count).collect();
                 check(answer, &counts, &[view, order, name, path]);
-                in_batches(&counter, &stream, window, pane);
+                in_batches(&counter, &stream, keys);
             }
             compared += 1;
         }
@@ -56,8 +57,9 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
 }
 
 /// The same by batches: in the end all keys have the counts that single calls gave, and so has the total.
-fn in_batches(counter: &WindowedCounter, stream: &[(Tick, &str)], window: Duration, pane: Duration) {
-    let batched = WindowedCounter::builder(window, pane).capacity(100_000).build().expect("valid");
+fn in_batches(counter: &WindowedCounter, stream: &[(Tick, &str)], keys: usize) {
+    let (window, pane) = (counter.window(), counter.pane());
+    let batched = WindowedCounter::builder(window, pane).capacity(keys).build().expect("valid");
     let events: Vec<_> = stream.iter().map(|&(now, key)| (key, 1, now)).collect();
     let counted: u64 = events.chunks(1000).map(|events| batched.add_events(events).counted).sum();
     assert_eq!(counted, stream.len() as u64);
@@ -70,8 +72,7 @@ fn in_batches(counter: &WindowedCounter, stream: &[(Tick, &str)], window: Durati
     }
     assert_eq!(batched.total_at(end), counter.total_at(end));
     assert_eq!(batched.total_complete_at(end), counter.total_complete_at(end));
-    let pane = u64::try_from(pane.as_nanos()).expect("in range");
-    let window = u64::try_from(window.as_nanos()).expect("in range");
+    let [window, pane] = [window, pane].map(|span| span.ticks().expect("in range"));
     let begin = ((end.0 / pane + 1) * pane).saturating_sub(window);
     let in_window = stream.iter().filter(|event| event.0.0 >= begin).count() as u64;
     assert_eq!(batched.total_at(end), in_window);

