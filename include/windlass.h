@@ -105,6 +105,9 @@
 // admitted, and nothing was changed.
 #define WINDLASS_E_TOO_LONG -11
 
+// The ring has no node.
+#define WINDLASS_E_NO_NODE -12
+
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
 
@@ -260,6 +263,11 @@ typedef struct windlass_global_limiter windlass_global_limiter;
 // are granted what one would be. A client is a key, and takes memory only for as long as it makes
 // a difference. Made by windlass_limiter_new, freed by windlass_limiter_free.
 typedef struct windlass_limiter windlass_limiter;
+
+// A consistent-hash ring with weighted virtual nodes, for any number of threads: who routes never
+// waits for who changes it. Made by windlass_ring_new, freed by windlass_ring_free. docs/ring.md
+// says to which node a key belongs, the same in every language.
+typedef struct windlass_ring windlass_ring;
 
 // What a call returns that has no other result: WINDLASS_OK, or one of the WINDLASS_E_ codes, all
 // of which are below 0.
@@ -448,7 +456,8 @@ typedef struct windlass_bloom_plan {
     uint32_t probes;
     // The length of a pane in ticks.
     uint64_t pane;
-    // How long an id is found at least, in ticks: the window and the lateness.
+    // How long an id is found at least, in ticks: the window and the lateness. Where the length of a
+    // pane was given it may be an 8th of a pane less.
     uint64_t guaranteed;
     // Bits of all panes together.
     uint64_t bits;
@@ -591,6 +600,49 @@ typedef struct windlass_limiter_stats {
     // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
     uint64_t jumps;
 } windlass_limiter_stats;
+
+// Settings. Fill it with windlass_ring_config_init, then set what should differ from the defaults.
+typedef struct windlass_ring_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // The seed of the hash: all who route must have the same. Default: 0. With a seed that is known
+    // keys can be made that all belong to one node.
+    uint64_t seed;
+    // Points of a node for each unit of its weight, 1 to 65536. Default: 128.
+    uint32_t vnodes;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_ring_config;
+
+// A node, and what it has. This struct does not grow.
+typedef struct windlass_ring_node {
+    // Its id.
+    uint32_t id;
+    // Its weight.
+    uint32_t weight;
+    // The share of all keys that it owns, 0 to 1: of the circle, exactly.
+    double share;
+} windlass_ring_node;
+
+// Plain figures about a windlass_ring.
+typedef struct windlass_ring_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // Points of a node for each unit of its weight.
+    uint32_t vnodes;
+    // The seed of the hash.
+    uint64_t seed;
+    // How many changes were made.
+    uint64_t version;
+    // How many nodes there are.
+    uint64_t nodes;
+    // Bytes of points and index.
+    uint64_t memory_bytes;
+} windlass_ring_stats;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1414,7 +1466,8 @@ int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
                                    uint64_t now,
                                    size_t budget);
 
-// Moves the panes on to the time now, with all the clearing that this takes.
+// Moves the panes on to the time now, with all the clearing that this takes, also where that is
+// further than max_jump.
 //
 // Errors: WINDLASS_E_NULL.
 // Threads: concurrent.
@@ -1726,6 +1779,191 @@ int32_t windlass_global_limiter_peek(const struct windlass_global_limiter *limit
 WINDLASS_API
 int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
                                        uint64_t now);
+
+// Makes a windlass_ring without nodes as config says, and stores it in out; free it with
+// windlass_ring_free.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it). Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_ring_new(const struct windlass_ring_config *config,
+                                  struct windlass_ring **out,
+                                  struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_ring_free(struct windlass_ring *ring);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_ring_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_config_init(struct windlass_ring_config *config,
+                                          uint32_t struct_size);
+
+// Adds a node: id is what routes return, name (UTF-8, name_len bytes, at least 1) is what its points
+// are made from, weight how many times the keys of a node of weight 1 it should have. Costs a
+// sort of all points.
+//
+// moved may be NULL; it becomes the share of all keys, 0 to 1, that have another owner now. error
+// may be NULL.
+// Errors: WINDLASS_E_NULL (ring; name), WINDLASS_E_RANGE (name_len), WINDLASS_E_ARG (a weight of 0, an
+// id or a name that is there, too many points; error says which). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_add(struct windlass_ring *ring,
+                                  uint32_t id,
+                                  const uint8_t *name,
+                                  size_t name_len,
+                                  uint32_t weight,
+                                  double *moved,
+                                  struct windlass_error *error);
+
+// Removes the node with this id. Others keep their keys, and share those that it had.
+//
+// moved and error as in windlass_ring_add.
+// Errors: WINDLASS_E_NULL (ring), WINDLASS_E_ARG (there is no such node). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_remove(struct windlass_ring *ring,
+                                     uint32_t id,
+                                     double *moved,
+                                     struct windlass_error *error);
+
+// Gives the node with this id another weight.
+//
+// moved and error as in windlass_ring_add.
+// Errors: WINDLASS_E_NULL (ring), WINDLASS_E_ARG (there is no such node, a weight of 0, too many
+// points). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_set_weight(struct windlass_ring *ring,
+                                         uint32_t id,
+                                         uint32_t weight,
+                                         double *moved,
+                                         struct windlass_error *error);
+
+// The node that owns a key of len bytes (0 or more).
+//
+// Returns its id, 0 to 2^32 - 1, or an error: WINDLASS_E_NO_NODE (the ring has none),
+// WINDLASS_E_NULL (ring; key, and len is not 0), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_ring_route(const struct windlass_ring *ring,
+                            const uint8_t *key,
+                            size_t len);
+
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the ring's seed.
+//
+// Returns as windlass_ring_route.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_ring_route_hash(const struct windlass_ring *ring,
+                                 struct windlass_hash hash);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_ring_route.
+// Threads: concurrent.
+WINDLASS_API int64_t windlass_ring_route_u64(const struct windlass_ring *ring, uint64_t key);
+
+// The first n different nodes at and after a key, its owner first: for replicas. owners has room
+// for n.
+//
+// Returns how many there are, n or all nodes; or an error: WINDLASS_E_NULL (ring; key, and len is not
+// 0; owners, and n is not 0), WINDLASS_E_RANGE (len, n).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_ring_route_n(const struct windlass_ring *ring,
+                              const uint8_t *key,
+                              size_t len,
+                              size_t n,
+                              uint32_t *owners);
+
+// The same for a key whose hash is known.
+//
+// Returns as windlass_ring_route_n.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_ring_route_n_hash(const struct windlass_ring *ring,
+                                   struct windlass_hash hash,
+                                   size_t n,
+                                   uint32_t *owners);
+
+// The nodes that own n keys, by the hashes of these: owners[i] becomes the id of the owner of key i.
+// owners has room for n, and may not overlap with the rest.
+//
+// Errors: WINDLASS_E_NO_NODE (the ring has none, and n is not 0), WINDLASS_E_NULL (ring; hashes or
+// owners, and n is not 0), WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_route_hashes(const struct windlass_ring *ring,
+                                           const struct windlass_hash *hashes,
+                                           size_t n,
+                                           uint32_t *owners);
+
+// The same for n keys that are numbers.
+//
+// Errors: as windlass_ring_route_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_route_u64s(const struct windlass_ring *ring,
+                                         const uint64_t *keys,
+                                         size_t n,
+                                         uint32_t *owners);
+
+// The same for n keys of key_len bytes each, the next one stride bytes after the last. 1 <= key_len
+// <= stride. Of keys there must be (n - 1) * stride + key_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+// windlass_ring_route_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_route_fixed(const struct windlass_ring *ring,
+                                          const uint8_t *keys,
+                                          size_t key_len,
+                                          size_t stride,
+                                          size_t n,
+                                          uint32_t *owners);
+
+// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_ring_route_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_route_packed(const struct windlass_ring *ring,
+                                           const uint8_t *bytes,
+                                           size_t bytes_len,
+                                           const uint32_t *offsets,
+                                           size_t n,
+                                           uint32_t *owners);
+
+// The nodes by their ids, the first room of them into nodes, which may be NULL if room is 0.
+//
+// Returns how many nodes the ring has, or an error: WINDLASS_E_NULL (ring; nodes, and room is not 0),
+// WINDLASS_E_RANGE (room; nodes is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_ring_nodes(const struct windlass_ring *ring,
+                            struct windlass_ring_node *nodes,
+                            size_t room);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_ring_stats).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_get_stats(const struct windlass_ring *ring,
+                                        struct windlass_ring_stats *out,
+                                        uint32_t struct_size);
 
 #ifdef __cplusplus
 }  // extern "C"

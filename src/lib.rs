@@ -5,6 +5,8 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
+//! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
 //! use std::time::Duration;
@@ -26,9 +28,11 @@
 //! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
 
 mod bloom;
+mod count;
 mod dedup;
 mod error;
 mod hash;
+mod hashring;
 mod limit;
 mod maintain;
 mod math;
@@ -42,11 +46,15 @@ mod time;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use count::{
+    Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
+};
 pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
 pub use hash::{Key, KeyHash, Namespaced, Seed};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
     Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
     OnUnknown, Quota,
@@ -65,8 +73,9 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
+        count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
-        limit::model::{Limiters, OneLimiter},
+        limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

@@ -2,7 +2,8 @@
 //!
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
-//! (the one way to end badly); what those share that keep ids: `room` (for exact ones), `filter` (for `--approx`).
+//! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
+//! `--approx`).
 
 mod args;
 mod dedup;
@@ -14,7 +15,9 @@ mod generate;
 mod input;
 mod limit;
 mod output;
+mod ring;
 mod room;
+mod sift;
 
 use std::{io::Write, process::ExitCode};
 
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
         Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
         Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
+        Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
         Err(error) => Failure::from_clap(&error),

@@ -27,3 +27,5 @@ pub mod dedup;
 pub mod bloom;
 
 pub mod limiter;
+
+pub mod ring;

@@ -42,6 +42,8 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 /// With WINDLASS_IDENTITY_BYTES: the id is longer than WINDLASS_MAX_ID_LEN bytes. The event was not
 /// admitted, and nothing was changed.
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
+/// The ring has no node.
+pub const WINDLASS_E_NO_NODE: i32 = -12;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -66,6 +68,7 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_OFFSETS => c"the offsets of a packed batch go back, or beyond the bytes",
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
+        WINDLASS_E_NO_NODE => c"the ring has no node",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -159,7 +162,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 11] = [
+    const ALL: [windlass_status; 12] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -171,6 +174,7 @@ mod tests {
         WINDLASS_E_OFFSETS,
         WINDLASS_E_LEASE,
         WINDLASS_E_TOO_LONG,
+        WINDLASS_E_NO_NODE,
     ];
 
     fn fresh() -> windlass_error {

@@ -12,15 +12,15 @@ use std::{
     process::{Command, Stdio},
 };
 
-use support::{Language, STATIC_LIBS, checked, checker, library, program, root, run};
+use support::{Language, STATIC_LIBS, checked, checker, languages, library, program, root, run};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// Builds it in both languages, and does this with each.
+/// Builds it in both languages, and does this with each. (Under valgrind in one.)
 fn both(name: &str, with: impl Fn(&Path)) {
-    for language in [Language::C, Language::Cpp] {
+    for &language in languages() {
         if let Some(program) = program(&source(name), language) {
             with(&program);
             fs::remove_file(program).expect("was made");
@@ -61,6 +61,11 @@ fn bloom() {
 #[test]
 fn limiter() {
     both("limiter.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
+fn ring() {
+    both("ring.c", |program| drop(run(&mut checked(program))));
 }
 
 /// Not under valgrind, which needs address space of its own.

@@ -1,9 +1,7 @@
 //! The arena: references into segments that go. Protocol: `src/table/arena/`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{
     sync::{
         Arc,

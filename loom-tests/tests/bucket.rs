@@ -1,9 +1,7 @@
 //! A bucket of cells: one winner, nothing lost, exact counters. Protocol: `src/table/group.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded};
+use crate::common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::model::{Table, Twin, with};
 

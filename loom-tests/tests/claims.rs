@@ -1,10 +1,8 @@
 //! Claims: of all who want an id one gets it, and of all who think that it is theirs one is right. Every change is checked where it
 //! happens against a map that never forgets. The rule: `src/dedup/rule.rs`, the states: `src/dedup/state.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded};
+use crate::common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::{
     Refresh,

@@ -1,11 +1,9 @@
 //! Slices are driven out for want of memory while a larger table is laid on top: of a key that stands below another call may bring it
 //! up, revise it, or bring it anew. Every change is checked where it happens against a map that never forgets. Protocols:
 //! `src/table/chain.rs`, `src/table/id.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{bounded, bounded_by_two};
+use crate::common::{bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::model::{Exact, Name, Twin, with};
 

@@ -1,12 +1,13 @@
-//! The pointer to a table and the segments of an arena, with the real crossbeam-epoch on loom's atomics. Code: `src/sync/epoch.rs`,
-//! `src/table/arena/`.
+//! What waits for others to end, with the real crossbeam-epoch on loom's atomics: the pointer to a table, the segments of an arena,
+//! the rings of sliding logs, the tables of counters. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`,
+//! `src/count/stock.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::bounded;
+use common::{EMPTY, bounded, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -14,7 +15,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Root, Twin, with};
+use windlass::model::{Arena, Limiters, Rings, Root, Shelf, Table, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -106,4 +107,102 @@ fn a_late_reader_finds_its_bytes_or_none() {
         }
         assert_ne!(reader.join().unwrap(), Some(false));
     });
+}
+
+/// An add stalls while its table leaves, is cleared, and is about to be used again.
+fn a_stalled_add_and_a_table_used_again() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let used_again = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (seen, again) = (violated.clone(), used_again.clone());
+    bounded_by_two(10, move || {
+        let shelf = Arc::new(Shelf::default());
+        let s2 = shelf.clone();
+        let adder = thread::spawn(move || s2.add(1));
+        shelf.leave();
+        let cleared = shelf.cleared();
+        again.fetch_or(cleared.is_some(), Relaxed);
+        adder.join().unwrap();
+        seen.fetch_or(cleared.is_some_and(|table| table.count(1) > 0), Relaxed);
+    });
+    assert!(used_again.load(Relaxed), "never used again");
+    assert!(!violated.load(Relaxed), "counted in another generation");
+}
+
+#[test]
+fn a_table_is_cleared_when_its_calls_have_ended() {
+    a_stalled_add_and_a_table_used_again();
+}
+
+#[test]
+#[should_panic(expected = "counted in another generation")]
+fn twin_cleared_at_once() {
+    with(Twin::ClearAtOnce, a_stalled_add_and_a_table_used_again);
+}
+
+/// Two rings are taken and one of them is sent back, while another caller is about to take one: it must not find the list as it was
+/// (ABA), and the other ring twice in use.
+fn rings_that_come_back() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded_by_two(10, move || {
+        let rings = Arc::new(Rings::new(2));
+        let others = rings.clone();
+        let other = thread::spawn(move || others.take(1));
+        let mut used = rings.take(2);
+        if used.len() == 2 {
+            assert!(rings.retire(used.remove(0)));
+        }
+        rings.collect();
+        rings.collect();
+        used.extend(other.join().unwrap());
+        used.extend(rings.take(2));
+        used.sort_unstable();
+        used.dedup_by(|a, b| {
+            seen.fetch_or(a == b, Relaxed);
+            false
+        });
+    });
+    assert!(!violated.load(Relaxed), "a ring is used twice");
+}
+
+#[test]
+fn a_ring_that_comes_back_is_used_once() {
+    rings_that_come_back();
+}
+
+#[test]
+#[should_panic(expected = "a ring is used twice")]
+fn twin_a_ring_comes_back_at_once() {
+    with(Twin::PutAtOnce, rings_that_come_back);
+}
+
+/// The only ring goes to another client while a call of the first one's is in it: what that takes is not charged to the other.
+fn a_call_in_a_ring_that_goes() {
+    const NOW: u64 = 1_000_000;
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded_by_two(10, move || {
+        // Two in 10 microseconds; ages are in units of 4.1.
+        let limiters = Arc::new(Limiters::of_logs(2, 10, 1, 12));
+        let table = Arc::new(Table::<1, 2>::new([[EMPTY; 2]], 0));
+        limiters.take(&table, 1, NOW).unwrap();
+        let (limiters2, table2) = (limiters.clone(), table.clone());
+        let stalled = thread::spawn(move || limiters2.take(&table2, 1, NOW + 1));
+        let one = limiters.take(&table, 2, NOW + 40);
+        let _ = stalled.join().unwrap();
+        let another = limiters.take(&table, 2, NOW + 40);
+        seen.fetch_or(one == Ok(true) && another == Ok(false), Relaxed);
+    });
+    assert!(!violated.load(Relaxed), "charged to another client");
+}
+
+#[test]
+fn a_ring_goes_when_its_calls_have_ended() {
+    a_call_in_a_ring_that_goes();
+}
+
+#[test]
+#[should_panic(expected = "charged to another client")]
+fn twin_a_ring_goes_at_once() {
+    with(Twin::PutAtOnce, a_call_in_a_ring_that_goes);
 }

@@ -1,10 +1,8 @@
 //! Keys that are told apart by their bytes, of which several have one tag: cells that may have been a key's, slices that
 //! go, growth. Every change is checked where it happens against a map that never forgets. Protocol: `src/table/id.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{sync::Arc, thread};
 use windlass::model::{Exact, Name, Twin, with};
 

@@ -1,10 +1,8 @@
 //! A larger or smaller table is laid on top of another while callers go on, and the old one is emptied. Every change is checked
 //! where it happens against a map that never forgets. Protocol: `src/table/chain.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{sync::Arc, thread};
 use windlass::model::{Tables, Twin, with};
 

@@ -1,10 +1,8 @@
 //! Death and reuse of cells: callers that stall, clocks that differ, refreshing, forgetting, eviction. Every change is
 //! checked where it happens against a map that never forgets. Protocol: `src/table/group.rs`, `src/dedup/rule.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded};
+use crate::common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::{
     Refresh,

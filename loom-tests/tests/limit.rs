@@ -1,14 +1,12 @@
 //! Rate limiters: totals under several threads, clients that expire while they are used. Protocol: `src/limit/{word,ring,logs}.rs`; the
 //! table's own is that of the other models.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded, bounded_by_two};
+use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::{
     Algorithm,
-    model::{Limiters, OneLimiter, Table, Twin, with},
+    model::{Limiters, Newest, OneLimiter, Table, Twin, with},
 };
 
 /// The time of the tests, well after that of empty states.
@@ -136,7 +134,7 @@ fn expiry_of_gcra() {
 fn expiry_of_a_log() {
     bounded_by_two(20, || {
         // Ages are in units of 4.1 microseconds: the first permit's is over after 14.1.
-        let limiters = Arc::new(Limiters::of_logs(1, 10, 12));
+        let limiters = Arc::new(Limiters::of_logs(1, 10, 3, 12));
         let table = Arc::new(Table::<1, 2>::new([[EMPTY; 2]], 0));
         assert_eq!(limiters.take(&table, 1, NOW), Ok(true));
         let (limiters2, table2) = (limiters.clone(), table.clone());
@@ -168,4 +166,29 @@ fn twin_goes_by_its_own_time() {
 #[should_panic(expected = "granted")]
 fn twin_puts_the_stamp_in_first() {
     with(Twin::StampFirst, expiry_of_a_log);
+}
+
+/// Two move time on at once, one of them further, while a third looks on.
+fn time_goes_on() {
+    bounded(10, || {
+        let newest = Arc::new(Newest::new());
+        let (a, b) = (newest.clone(), newest.clone());
+        let a = thread::spawn(move || a.raise(2));
+        let b = thread::spawn(move || (b.get(), b.get()));
+        newest.raise(9);
+        a.join().unwrap();
+        let (first, second) = b.join().unwrap();
+        assert!(first <= second && newest.get() == 9, "time went back: {first}, {second}, {}", newest.get());
+    });
+}
+
+#[test]
+fn newest_time_stays() {
+    time_goes_on();
+}
+
+#[test]
+#[should_panic(expected = "time went back")]
+fn twin_sets_time_blindly() {
+    with(Twin::TimeBlindly, time_goes_on);
 }

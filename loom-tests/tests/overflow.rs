@@ -1,9 +1,7 @@
 //! Overflow: a full bucket, its pair, its group. Protocol: `src/table/group.rs`, `src/table/row.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded};
+use crate::common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::{
     Refresh,

@@ -1,9 +1,7 @@
 //! The ring of panes: what is promised is found, whoever moves, clears, stalls or asks. Protocol: `src/pane/ring.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{bounded, bounded_by_two};
+use crate::common::{bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::{
     Rotation::{self, ByCalls, Hybrid, Scheduled},

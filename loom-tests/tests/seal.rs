@@ -1,9 +1,7 @@
 //! Sealing a group, and replacing a table under its callers. Protocol: `src/table/group.rs`, `KeyTable::reset`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::{EMPTY, bounded, bounded_by_two};
+use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::model::{Root, Stop, Table, Twin, with};
 

@@ -1,11 +1,9 @@
 //! Claims of keys that are told apart by their bytes: a ticket knows its key by where the bytes lie, and they may go, be put
 //! elsewhere, or be driven out meanwhile. Every change is checked where it happens against a map that never forgets. Protocol:
 //! `src/table/id.rs`; the rule: `src/dedup/rule.rs`.
-#![cfg(windlass_loom)]
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-mod common;
-use common::bounded;
+use crate::common::bounded;
 use loom::{sync::Arc, thread};
 use windlass::{
     Refresh,

@@ -107,8 +107,8 @@ impl BloomBuilder {
         self
     }
 
-    /// A tick further ahead of the newest pane than this counts as in it: a single wild one would age all panes. In the window's unit;
-    /// default: no bound.
+    /// A tick further ahead of the newest pane than this counts as in it: a single wild one would age all panes. So it has to be more than
+    /// the longest silence; after a longer one [`RotatingBloom::advance_to`] moves the panes on. In the window's unit; default: no bound.
     pub fn max_jump(mut self, max_jump: impl Into<Window>) -> Self {
         self.max_jump = Some(max_jump.into());
         self
@@ -138,11 +138,11 @@ impl BloomBuilder {
     /// Names the first setting out of its range, and the range.
     pub fn plan(&self) -> Result<BloomPlan, ConfigError> {
         let (window, lateness) = settings::reach(self.window, self.lateness)?;
-        let guaranteed = window + lateness;
+        let reach = window + lateness;
         if let Some(jump) = self.max_jump {
             settings::ticks("max_jump", jump, self.window, 1)?;
         }
-        let (panes, pane) = self.grid(guaranteed)?;
+        let (panes, pane) = self.grid(reach)?;
         let expected = self.expected_ids;
         if !(1..=MOST_IDS).contains(&expected) {
             return Err(ConfigError::new("expected_ids", expected, format_args!("1 to {MOST_IDS}")));
@@ -151,10 +151,10 @@ impl BloomBuilder {
             return Err(ConfigError::new("error", self.error, "above 0 and below 1"));
         }
         #[allow(clippy::cast_precision_loss)]
-        let per_pane = (expected as f64 * pane as f64 / guaranteed as f64).max(1.0);
+        let per_pane = (expected as f64 * pane as f64 / reach as f64).max(1.0);
         let choice = self.choose(panes, per_pane)?;
         Ok(BloomPlan {
-            guaranteed,
+            guaranteed: reach.min(Grid::span(panes, pane)),
             layout: choice.layout,
             panes,
             pane: settings::of_same_kind(self.window, pane),
@@ -164,6 +164,7 @@ impl BloomBuilder {
             expected_ids: expected,
             expected_error: choice.error(per_pane),
             blocks: choice.blocks,
+            per_pane,
         })
     }
 
@@ -195,24 +196,29 @@ impl BloomBuilder {
     }
 
     /// How many panes, of how many ticks.
-    fn grid(&self, guaranteed: u64) -> Result<(usize, u64), ConfigError> {
+    fn grid(&self, reach: u64) -> Result<(usize, u64), ConfigError> {
         let most = self.layout.map_or(Grid::MAX_COLUMNS, Layout::most_panes);
         let Some(pane) = self.pane else {
             let panes = self.panes.unwrap_or(PANES);
             if !(2..=most).contains(&panes) {
                 return Err(ConfigError::new("panes", panes, format_args!("2 to {most} in this layout")));
             }
-            return Ok((panes, Grid::pane_for(guaranteed, panes)));
+            return Ok((panes, Grid::pane_for(reach, panes)));
         };
         if self.panes.is_some() {
             return Err(ConfigError::new("panes", "a number beside the length of a pane", "one of the two"));
         }
         let length = settings::ticks("pane", pane, self.window, 1)?;
-        let panes = guaranteed.div_ceil(length).saturating_add(1);
+        if length > reach {
+            let limit =
+                format!("at most window and lateness ({})", settings::of_same_kind(self.window, reach));
+            return Err(ConfigError::new("pane", pane, limit));
+        }
+        let panes = reach.div_ceil(length).saturating_add(1);
         match usize::try_from(panes).ok().filter(|&panes| panes <= most) {
             Some(panes) => Ok((panes, length)),
             None => {
-                let least = guaranteed.div_ceil(most as u64 - 1);
+                let least = reach.div_ceil(most as u64 - 1);
                 let limit = format!(
                     "{} or more: at most {most} panes in this layout",
                     settings::of_same_kind(self.window, least)

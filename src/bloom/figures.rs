@@ -159,8 +159,7 @@ impl RotatingBloom {
                 PaneStats { span: self.span(pane), fill }
             })
             .collect();
-        let meant = self.plan.expected_ids as f64 * self.pane_ticks() as f64 / self.plan.guaranteed as f64;
-        let meant = meant * rows as f64 / self.plan.blocks as f64;
+        let meant = self.plan.per_pane * rows as f64 / self.plan.blocks as f64;
         BloomStats {
             panes,
             expected_error: 1.0 - none,

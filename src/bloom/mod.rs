@@ -134,9 +134,10 @@ impl RotatingBloom {
         with_columns!(&self.columns, columns => self.ring.maintain(now.0, budget as u64, columns))
     }
 
-    /// Moves the panes on to `now`, with all the clearing that this takes.
+    /// Moves the panes on to `now`, with all the clearing that this takes. `now` is believed, also where it lies beyond
+    /// [`BloomBuilder::max_jump`].
     pub fn advance_to(&self, now: Tick) {
-        self.maintain_at(now, usize::MAX);
+        with_columns!(&self.columns, columns => self.ring.advance(now.0, columns));
     }
 
     /// What it was built as.

@@ -81,7 +81,8 @@ impl fmt::Display for Layout {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BloomPlan {
-    /// How long an id is guaranteed to be found: the window and the lateness, in ticks.
+    /// How long an id is guaranteed to be found: the window and the lateness, in ticks. Where the length of a pane was given it may be
+    /// an 8th of a pane less: see [`super::BloomBuilder::pane`].
     pub guaranteed: u64,
     /// How the bits lie.
     pub layout: Layout,
@@ -101,6 +102,8 @@ pub struct BloomPlan {
     /// expected.
     pub expected_error: f64,
     pub(super) blocks: u64,
+    /// Ids expected in a pane.
+    pub(super) per_pane: f64,
 }
 
 impl BloomPlan {

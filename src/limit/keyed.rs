@@ -15,7 +15,7 @@ use crate::{
     sync::{
         AtomicU64, CachePadded, Counter,
         Ordering::{AcqRel, Relaxed},
-        Wide, epoch, with_wide,
+        Wide, epoch, twin, with_wide,
     },
     table::{Full, Geometry, KeyTable, Plan},
     time::{Clock, Tick, Window},
@@ -243,6 +243,15 @@ fn of_clients(error: ConfigError) -> ConfigError {
     ConfigError { field: "clients", ..error }
 }
 
+/// Moves the newest time on. Of several that do so the latest stays. Model: loom-tests/tests/limit.rs.
+pub(super) fn raise(newest: &AtomicU64, at: u64) {
+    if twin!(TimeBlindly) {
+        newest.store(at.max(newest.load(Relaxed)), Relaxed);
+    } else {
+        newest.fetch_max(at, AcqRel);
+    }
+}
+
 impl KeyedLimiter {
     /// A builder for this quota, for each client.
     pub fn builder(quota: Quota) -> KeyedLimiterBuilder {
@@ -447,7 +456,7 @@ impl KeyedLimiter {
 
     fn advance(&self, at: u64) {
         let at = at & !(self.granule - 1);
-        self.newest.fetch_max(at, AcqRel);
+        raise(&self.newest, at);
         with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
     }
 }

@@ -10,7 +10,7 @@
 //! **Reuse.** A ring whose age the horizon has passed is marked as dead, by a CAS on that age, and goes back to the pool when every call has
 //! ended that may still look at it (an epoch). Its old stamps have expired for whoever gets it, so nothing is cleared. For the same
 //! reason no call can take a ring from the pool, and another bring it back, while a third is about to take it: the pool's list
-//! needs no counter against ABA.
+//! needs no counter against ABA. Models, with the epoch and without: loom-tests/tests/epoch.rs.
 
 use super::{
     admission::Answer,
@@ -117,7 +117,9 @@ impl Pool {
     /// same one does: a ring must not come back twice.
     fn retire(self: &Arc<Self>, ring: u64, found: u64) -> bool {
         let is_ours = self.life(ring).compare_exchange(found, DEAD, AcqRel, Relaxed).is_ok();
-        if is_ours {
+        if is_ours && twin!(PutAtOnce) {
+            self.put(ring);
+        } else if is_ours {
             let pool = self.clone();
             epoch::later(move || pool.put(ring));
         }
@@ -301,6 +303,29 @@ impl Logs {
         let full = (at.max(self.time_of(gone)) / MICROS + self.rule.window) * MICROS;
         let reset_after = if cost == 0 { 0 } else { full - at };
         Answer::Allowed { remaining: self.rule.limit - cost, reset_after, delay: 0 }
+    }
+}
+
+/// For models: rings without clients.
+#[cfg(windlass_loom)]
+impl Logs {
+    /// All of them have been used and are back, the first one first.
+    pub(super) fn all_back(self) -> Logs {
+        while self.pool.take().is_some() {}
+        (0..self.pool.rings).rev().for_each(|ring| self.pool.put(ring));
+        self
+    }
+
+    /// As `begin` takes one. The caller is pinned.
+    pub(super) fn take_ring(&self) -> Option<u64> {
+        let ring = self.pool.take()?;
+        self.pool.life(ring).store(Life::used(1), Release);
+        Some(ring)
+    }
+
+    /// As `sweep` and `begin` send one back.
+    pub(super) fn retire_ring(&self, ring: u64) -> bool {
+        self.pool.retire(ring, Life::used(1))
     }
 }
 

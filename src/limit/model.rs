@@ -4,6 +4,7 @@ use super::{
     admission::Answer,
     algorithm::{Algorithm, Judges, with_judge},
     judge::{Clients, Home, Judge},
+    keyed::raise,
     logs::Logs,
     quota::Quota,
     ring::LogRule,
@@ -11,6 +12,7 @@ use super::{
 };
 use crate::{
     hash::KeyHash,
+    sync::{AtomicU64, Ordering::Relaxed, epoch},
     table::{
         Decision, Full,
         model::{Stop, Table},
@@ -46,6 +48,53 @@ fn allowed(answer: Answer) -> bool {
     matches!(answer, Answer::Allowed { .. })
 }
 
+/// The newest time that a limiter has seen.
+pub struct Newest(AtomicU64);
+
+impl Newest {
+    /// It begins with 0.
+    #[allow(clippy::new_without_default)] // in a model
+    pub fn new() -> Newest {
+        Newest(AtomicU64::new(0))
+    }
+
+    /// `KeyedLimiter::advance`.
+    pub fn raise(&self, at: u64) {
+        raise(&self.0, at);
+    }
+
+    /// As every call loads it.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// The pool of rings of sliding logs. Each call is pinned by itself.
+pub struct Rings(Logs);
+
+impl Rings {
+    /// So many that have all been used and are back, the first one first.
+    pub fn new(rings: usize) -> Rings {
+        Rings(Logs::of_units(LogRule { limit: 1, window: 10 }, rings, 1 << 12).all_back())
+    }
+
+    /// Some for the caller, as far as there are any.
+    pub fn take(&self, most: usize) -> Vec<u64> {
+        let _guard = epoch::pin();
+        std::iter::from_fn(|| self.0.take_ring()).take(most).collect()
+    }
+
+    /// Sends one back. Whether it was this call that did.
+    pub fn retire(&self, ring: u64) -> bool {
+        self.0.retire_ring(ring)
+    }
+
+    /// Helps to bring back what was sent.
+    pub fn collect(&self) {
+        epoch::collect();
+    }
+}
+
 /// Limiters of clients, beside their table. Times are microseconds.
 pub struct Limiters(Judges);
 
@@ -62,9 +111,9 @@ impl Limiters {
         }
     }
 
-    /// Sliding logs whose ages are in units of 2^`bits` ns.
-    pub fn of_logs(permits: u64, micros: u64, bits: u32) -> Limiters {
-        Limiters(Judges::Log(Logs::of_units(LogRule { limit: permits, window: micros }, 3, 1 << bits)))
+    /// Sliding logs: so many rings, and ages in units of 2^`bits` ns.
+    pub fn of_logs(permits: u64, micros: u64, rings: usize, bits: u32) -> Limiters {
+        Limiters(Judges::Log(Logs::of_units(LogRule { limit: permits, window: micros }, rings, 1 << bits)))
     }
 
     /// `KeyedLimiter::check_at`, at once with the horizon moved to its time: whether it is allowed; an error if there is no room.
@@ -74,6 +123,7 @@ impl Limiters {
         client: u64,
         micros: u64,
     ) -> Result<bool, Stop> {
+        let _guard = epoch::pin();
         with_judge!(&self.0, judge => {
             table.advance(judge.gone_at(micros * 1000));
             let (hash, at) = (KeyHash { hi: 0, lo: client }, micros * 1000);

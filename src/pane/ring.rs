@@ -307,7 +307,15 @@ impl PaneRing {
 
     /// Moves the ring on to `now` and clears up to `budget` chunks, whoever else is to do it. `true`: there is more to do now.
     pub(crate) fn maintain(&self, now: u64, budget: u64, columns: &impl Clear) -> bool {
-        let now = self.plausible(now);
+        self.tend_within(self.plausible(now), budget, columns)
+    }
+
+    /// Moves the ring on to `now`, however far that is.
+    pub(crate) fn advance(&self, now: u64, columns: &impl Clear) {
+        self.tend_within(now, u64::MAX, columns);
+    }
+
+    fn tend_within(&self, now: u64, budget: u64, columns: &impl Clear) -> bool {
         let mut left = budget;
         loop {
             let view = self.view();

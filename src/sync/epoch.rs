@@ -18,6 +18,14 @@ use std::sync::{
 pub(crate) struct Flagpole(Arc<AtomicBool>);
 
 impl Flagpole {
+    /// For models that leave the wait out.
+    #[cfg(windlass_loom)]
+    pub(crate) fn raised() -> Flagpole {
+        let flagpole = Flagpole::default();
+        flagpole.raise();
+        flagpole
+    }
+
     /// Acquire; pairs with the release in `raise`.
     pub(crate) fn is_raised(&self) -> bool {
         self.0.load(Ordering::Acquire)

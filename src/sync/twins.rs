@@ -79,10 +79,26 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// A ring goes back to its pool at once.
+    PutAtOnce,
+    /// The newest time is stored without a look at what it is by now.
+    TimeBlindly,
     /// A log's stamp is put in before its client's entry is raised to it.
     StampFirst,
-    /// A limiter's state is stored without another look at it.
+    /// A limiter's state, or a count, is stored without another look at it.
     StoreBlindly,
+    /// A generation is put into whatever directory there is by now.
+    OpenBlindly,
+    /// The newest pane is looked at before the directory.
+    NewestFirst,
+    /// A row that another thread has just taken is passed over, whoever's it is.
+    PassOver,
+    /// A further table is linked in the place of one that was linked meanwhile.
+    LinkTwice,
+    /// A table that has left is cleared while calls under way may use it.
+    ClearAtOnce,
+    /// A change of the ring that has lost against another is published as it was.
+    PublishStale,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

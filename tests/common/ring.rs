@@ -125,6 +125,15 @@ impl Ring {
     /// Upkeep, with a column cleared for each of the budget. Whether there is more to do.
     pub(crate) fn maintain(&mut self, now: u64, budget: usize) -> bool {
         let now = self.plausible(now);
+        self.tend_within(now, budget)
+    }
+
+    /// .. as far as it takes.
+    pub(crate) fn advance(&mut self, now: u64) {
+        self.tend_within(now, usize::MAX);
+    }
+
+    fn tend_within(&mut self, now: u64, budget: usize) -> bool {
         let mut left = budget;
         loop {
             let (pane, live) = (now / self.pane, self.live_at(now));

@@ -1,11 +1,11 @@
 //! `windlass limit`.
 
-use std::{fmt, path::PathBuf, str::FromStr};
+use std::{fmt, str::FromStr};
 
 use clap::{Args, ValueEnum};
 use windlass::Quota;
 
-use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
+use super::{Count, SiftArgs, StateArgs};
 
 /// Try a rate limit on a log or a pipe: which events would have been denied, and when
 ///
@@ -30,6 +30,10 @@ use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
 #[command(mut_arg("source", |arg| arg.requires("key").help(
     "Clients of different sources never meet: this field says which source"
 )))]
+#[command(mut_arg("lateness", |arg| arg.help(
+    "How far event times may run behind the newest; clients are kept that much longer"
+)))]
+#[command(mut_arg("decisions", |arg| arg.help("Write one character per event in processing order: 1 allowed, 0 denied")))]
 pub(crate) struct LimitArgs {
     /// Who the client is; several fields make one [default: one limit for all]. Format `lines` has no fields: for lines that are
     /// clients `--format tsv --key 1`
@@ -45,23 +49,15 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "N")]
     pub(crate) burst: Option<Count>,
     /// Which records are written to stdout
-    #[arg(long, value_enum, default_value_t = Passed::Allowed)]
-    pub(crate) emit: Passed,
+    #[arg(long, value_enum, default_value_t = PassedKind::Allowed)]
+    pub(crate) emit: PassedKind,
     #[command(flatten)]
     pub(crate) state: StateArgs,
     /// What clients get for whom there is no room, at --max-memory
     #[arg(long, value_enum, default_value_t = UnknownKind::Deny, requires = "key", help_heading = "Memory")]
     pub(crate) on_unknown: UnknownKind,
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// How far event times may run behind the newest; clients are kept that much longer
-    #[arg(long, value_name = "DUR", default_value = "0s", help_heading = "Input")]
-    pub(crate) lateness: Span,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Write one character per event in processing order: 1 allowed, 0 denied
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) decisions: Option<PathBuf>,
+    pub(crate) sift: SiftArgs,
 }
 
 /// What `--limit` says.
@@ -119,7 +115,7 @@ impl AlgorithmKind {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Passed {
+pub(crate) enum PassedKind {
     Allowed,
     Denied,
     All,

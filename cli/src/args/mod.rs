@@ -3,6 +3,7 @@
 mod decimals;
 mod generate;
 mod limit;
+mod ring;
 mod values;
 
 use std::path::PathBuf;
@@ -12,7 +13,8 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
-pub(crate) use limit::{AlgorithmKind, LimitArgs, Passed, UnknownKind};
+pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
+pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -32,6 +34,7 @@ pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
     Distinct(Box<DistinctArgs>),
     Limit(Box<LimitArgs>),
+    Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
 }
@@ -74,15 +77,7 @@ pub(crate) struct DedupArgs {
     #[arg(long, value_enum, default_value_t = OnFullKind::Reject, conflicts_with = "approx", help_heading = "Memory")]
     pub(crate) on_full: OnFullKind,
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-    /// How far event times may run behind the newest; ids are kept that much longer
-    #[arg(long, value_name = "DUR", default_value = "0s", help_heading = "Input")]
-    pub(crate) lateness: Span,
-    #[command(flatten)]
-    pub(crate) output: OutputArgs,
-    /// Write one character per event in processing order: 1 duplicate, 0 not
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub(crate) decisions: Option<PathBuf>,
+    pub(crate) sift: SiftArgs,
 }
 
 /// Count the different ids of a sliding window, at the end of every pane
@@ -206,6 +201,21 @@ pub(crate) struct InputArgs {
     /// Threads that read and parse, 1 to 64; with more than one, another judges and writes. The results are the same
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,
+}
+
+/// Where events come from that are judged one by one, and what is told of them.
+#[derive(Debug, Args)]
+pub(crate) struct SiftArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+    /// How far event times may run behind the newest; ids are kept that much longer
+    #[arg(long, value_name = "DUR", default_value = "0s", help_heading = "Input")]
+    pub(crate) lateness: Span,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// Write one character per event in processing order: 1 duplicate, 0 not
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub(crate) decisions: Option<PathBuf>,
 }
 
 /// What is told besides the results.

@@ -64,7 +64,7 @@ fn window(args: &DedupArgs) -> Window {
 
 fn lateness(args: &DedupArgs) -> Window {
     // Event numbers are given in processing order: none is ever late.
-    if args.window.is_none() { Window::last_n(0) } else { Window::time(args.lateness.duration) }
+    if args.window.is_none() { Window::last_n(0) } else { Window::time(args.sift.lateness.duration) }
 }
 
 /// The builder's error in the words of the command line, if it is about time.
@@ -74,7 +74,7 @@ fn refused(args: &DedupArgs, error: &ConfigError) -> Option<Failure> {
         ("window", Some(span), _) => (format!("--window {span}"), format!("1ns to {LONGEST}")),
         ("window", None, Some(count)) => (format!("--window-count {count}"), error.limit.clone()),
         ("lateness", ..) => {
-            (format!("--lateness {}", args.lateness), format!("with the window {LONGEST} at most"))
+            (format!("--lateness {}", args.sift.lateness), format!("with the window {LONGEST} at most"))
         }
         _ => return None,
     };

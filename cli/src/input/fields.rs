@@ -160,7 +160,7 @@ mod tests {
             numbered: true,
             seed: Seed(0),
         };
-        let spec = Spec::new(&args.input, need).unwrap();
+        let spec = Spec::new(&args.sift.input, need).unwrap();
         let mut wanted = Wanted { keys: key.len(), ..Wanted::default() };
         for name in &key {
             wanted.add(name);

@@ -198,7 +198,7 @@ mod tests {
             numbered: true,
             seed: Seed(0),
         };
-        let spec = Arc::new(Spec::new(&args.input, need).unwrap());
+        let spec = Arc::new(Spec::new(&args.sift.input, need).unwrap());
         Pool::start(threads, Feed::new(&spec, Arc::new(AtomicU64::new(0))), &spec).unwrap()
     }
 

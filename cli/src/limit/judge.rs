@@ -47,7 +47,7 @@ impl Judge {
                 UnknownKind::Allow => OnUnknown::Allow,
                 UnknownKind::Deny => OnUnknown::Deny,
             })
-            .lateness(args.lateness.duration)
+            .lateness(args.sift.lateness.duration)
             .seed(seed);
         let limiter = match (args.algorithm, args.state.max_memory) {
             (AlgorithmKind::SlidingLog, None) => limiter,
@@ -62,7 +62,7 @@ impl Judge {
         let limiter = limiter.build().map_err(|error| refused(args, &error))?;
         let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // Less what it keeps for late events and for the windows before the first.
-        let before = nanos(args.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
+        let before = nanos(args.sift.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
         Ok(Judge {
             limiter,
             one: (!keyed).then(|| seed.hash(0_u64)),
@@ -123,7 +123,7 @@ fn refused(args: &LimitArgs, error: &ConfigError) -> Failure {
         ("quota", None) => format!("--limit {}", args.limit),
         ("burst", _) => format!("--burst {}", error.value),
         ("lateness", _) => {
-            let given = format!("--lateness {}", args.lateness);
+            let given = format!("--lateness {}", args.sift.lateness);
             return room::out_of_range(given, "1667d (4.5 years) at most"); // Window::MAX_TICKS
         }
         _ => return room::refused(&args.state, error),

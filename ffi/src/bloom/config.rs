@@ -148,7 +148,8 @@ pub struct windlass_bloom_plan {
     pub probes: u32,
     /// The length of a pane in ticks.
     pub pane: u64,
-    /// How long an id is found at least, in ticks: the window and the lateness.
+    /// How long an id is found at least, in ticks: the window and the lateness. Where the length of a
+    /// pane was given it may be an 8th of a pane less.
     pub guaranteed: u64,
     /// Bits of all panes together.
     pub bits: u64,

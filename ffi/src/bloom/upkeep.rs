@@ -49,7 +49,8 @@ pub unsafe extern "C" fn windlass_bloom_maintain_at(
     guard(|| Ok::<_, i32>(unsafe { core(bloom) }?.maintain_at(Tick(now), budget).into()))
 }
 
-/// Moves the panes on to the time now, with all the clearing that this takes.
+/// Moves the panes on to the time now, with all the clearing that this takes, also where that is
+/// further than max_jump.
 ///
 /// Errors: WINDLASS_E_NULL.
 /// Threads: concurrent.

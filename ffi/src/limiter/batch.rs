@@ -3,7 +3,7 @@
 //! Answers are whole: to write 40 bytes in a row costs a batch little, whose callers would have to ask again, one by one, for
 //! when to come back, and of a queue could not.
 
-use windlass::{Key, KeyHash, KeyedLimiter, Tick};
+use windlass::{Key, KeyHash, Tick};
 
 use super::{
     admission::{Admissions, windlass_admission},
@@ -37,13 +37,10 @@ pub unsafe extern "C" fn windlass_limiter_check_hashes(
     ticks: *const u64,
     admissions: *mut windlass_admission,
 ) -> i64 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let hashes = unsafe { slice(hashes, n) }?;
-        // SAFETY: the caller's promise.
-        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
-        Ok::<_, windlass_status>(batch.check(|i| KeyHash::from(hashes[i])))
-    })
+    // SAFETY: the caller's promise.
+    let keys = unsafe { slice(hashes, n) }.map(|hashes| |i: usize| KeyHash::from(hashes[i]));
+    // SAFETY: the caller's promise.
+    unsafe { check(limiter, keys, n, costs, now, ticks, admissions) }
 }
 
 /// The same for n keys that are numbers.
@@ -60,13 +57,10 @@ pub unsafe extern "C" fn windlass_limiter_check_u64s(
     ticks: *const u64,
     admissions: *mut windlass_admission,
 ) -> i64 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let keys = unsafe { slice(keys, n) }?;
-        // SAFETY: the caller's promise.
-        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
-        Ok::<_, windlass_status>(batch.check(|i| keys[i]))
-    })
+    // SAFETY: the caller's promise.
+    let keys = unsafe { slice(keys, n) }.map(|keys| |i: usize| keys[i]);
+    // SAFETY: the caller's promise.
+    unsafe { check(limiter, keys, n, costs, now, ticks, admissions) }
 }
 
 /// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
@@ -88,13 +82,10 @@ pub unsafe extern "C" fn windlass_limiter_check_fixed(
     ticks: *const u64,
     admissions: *mut windlass_admission,
 ) -> i64 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let keys = unsafe { Fixed::new(keys, key_len, stride, n) }?;
-        // SAFETY: the caller's promise.
-        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
-        Ok::<_, windlass_status>(batch.check(|i| keys.get(i)))
-    })
+    // SAFETY: the caller's promise.
+    let keys = unsafe { Fixed::new(keys, key_len, stride, n) }.map(|keys| move |i: usize| keys.get(i));
+    // SAFETY: the caller's promise.
+    unsafe { check(limiter, keys, n, costs, now, ticks, admissions) }
 }
 
 /// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
@@ -116,38 +107,28 @@ pub unsafe extern "C" fn windlass_limiter_check_packed(
     ticks: *const u64,
     admissions: *mut windlass_admission,
 ) -> i64 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let keys = unsafe { Packed::new(bytes, bytes_len, offsets, n) }?;
-        // SAFETY: the caller's promise.
-        let batch = unsafe { Batch::new(limiter, n, costs, now, ticks, admissions) }?;
-        Ok::<_, windlass_status>(batch.check(|i| keys.get(i)))
-    })
+    // SAFETY: the caller's promise.
+    let keys = unsafe { Packed::new(bytes, bytes_len, offsets, n) }.map(|keys| move |i: usize| keys.get(i));
+    // SAFETY: the caller's promise.
+    unsafe { check(limiter, keys, n, costs, now, ticks, admissions) }
 }
 
-/// A batch that has passed all checks.
-struct Batch<'a> {
-    limiter: &'a KeyedLimiter,
+/// Checks all arguments, then makes the calls. How many are allowed.
+///
+/// # Safety
+/// `limiter` as `core` has it, `costs` and `ticks` as `slice`, `admissions` as `room`, of `n` each.
+#[inline(always)]
+unsafe fn check<K: Key>(
+    limiter: *mut windlass_limiter,
+    keys: Result<impl Fn(usize) -> K, windlass_status>,
     n: usize,
-    /// Of length `n`, or none at all: then each costs 1.
-    costs: Option<&'a [u64]>,
+    costs: *const u64,
     now: u64,
-    /// Of length `n`, or none at all: then `now` counts.
-    ticks: Option<&'a [u64]>,
-    admissions: Admissions<'a>,
-}
-
-impl<'a> Batch<'a> {
-    /// # Safety
-    /// `limiter` as `core` has it, `costs` and `ticks` as `slice`, `admissions` as `room`, of `n` each.
-    unsafe fn new(
-        limiter: *mut windlass_limiter,
-        n: usize,
-        costs: *const u64,
-        now: u64,
-        ticks: *const u64,
-        admissions: *mut windlass_admission,
-    ) -> Result<Batch<'a>, windlass_status> {
+    ticks: *const u64,
+    admissions: *mut windlass_admission,
+) -> i64 {
+    guard(|| {
+        let key = keys?;
         // SAFETY: the caller's promise.
         let limiter = unsafe { core(limiter) }?;
         // SAFETY: the caller's promise.
@@ -155,21 +136,16 @@ impl<'a> Batch<'a> {
         // SAFETY: the caller's promise.
         let ticks = unsafe { optional(ticks, n) }?;
         // SAFETY: the caller's promise.
-        let admissions = Admissions::new(unsafe { room(admissions, n) }?);
-        Ok(Batch { limiter, n, costs, now, ticks, admissions })
-    }
-
-    /// How many are allowed.
-    #[inline(always)]
-    fn check<K: Key>(mut self, key: impl Fn(usize) -> K) -> i64 {
-        let (costs, now, ticks) = (self.costs, self.now, self.ticks);
-        let call =
-            |i: usize| (key(i), costs.map_or(1, |costs| costs[i]), Tick(ticks.map_or(now, |ticks| ticks[i])));
-        self.limiter.check_each(self.n, call, &mut self.admissions);
-        self.admissions.allowed
-    }
+        let mut admissions = Admissions::new(unsafe { room(admissions, n) }?);
+        let cost = |i: usize| costs.map_or(1, |costs| costs[i]);
+        let tick = |i: usize| Tick(ticks.map_or(now, |ticks| ticks[i]));
+        limiter.check_each(n, |i| (key(i), cost(i), tick(i)), &mut admissions);
+        Ok::<_, windlass_status>(admissions.allowed)
+    })
 }
 
+/// Of length `n`, or none at all.
+///
 /// # Safety
 /// As `slice`.
 unsafe fn optional<'a>(at: *const u64, n: usize) -> Result<Option<&'a [u64]>, windlass_status> {

@@ -1,16 +1,9 @@
 //! One call at a time.
 
-use windlass::{KeyHash, KeyedLimiter, Tick};
+use windlass::{KeyHash, Tick};
 
-use super::{
-    admission::{answer, windlass_admission},
-    core, windlass_limiter,
-};
-use crate::{
-    boundary::{guard, slice},
-    hash::windlass_hash,
-    status::windlass_status,
-};
+use super::{admission::windlass_admission, ask, forget, windlass_limiter};
+use crate::{boundary::slice, hash::windlass_hash};
 
 /// Takes cost permits at the time now, or none, for the client whose key has len bytes (0 or more).
 /// Of cost 0 it tells how things stand.
@@ -28,12 +21,10 @@ pub unsafe extern "C" fn windlass_limiter_check(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (limiter, key) = unsafe { with_bytes(limiter, key, len) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.check_at(key, cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, key, admission, |limiter, key| limiter.check_at(key, cost, Tick(now))) }
 }
 
 /// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of
@@ -49,13 +40,9 @@ pub unsafe extern "C" fn windlass_limiter_check_hash(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        let admitted = limiter.check_at(KeyHash::from(hash), cost, Tick(now));
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(admitted, admission) })
-    })
+    let key = Ok(KeyHash::from(hash));
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, key, admission, |limiter, key| limiter.check_at(key, cost, Tick(now))) }
 }
 
 /// The same for a key that is a number: exact, as no two numbers share a fingerprint.
@@ -70,12 +57,8 @@ pub unsafe extern "C" fn windlass_limiter_check_u64(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.check_at(key, cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, Ok(key), admission, |limiter, key| limiter.check_at(key, cost, Tick(now))) }
 }
 
 /// What windlass_limiter_check would answer. Nothing is taken, and time is not moved on.
@@ -91,12 +74,10 @@ pub unsafe extern "C" fn windlass_limiter_peek(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (limiter, key) = unsafe { with_bytes(limiter, key, len) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.peek_at(key, cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, key, admission, |limiter, key| limiter.peek_at(key, cost, Tick(now))) }
 }
 
 /// The same for a key whose hash is known.
@@ -111,13 +92,9 @@ pub unsafe extern "C" fn windlass_limiter_peek_hash(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        let admitted = limiter.peek_at(KeyHash::from(hash), cost, Tick(now));
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(admitted, admission) })
-    })
+    let key = Ok(KeyHash::from(hash));
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, key, admission, |limiter, key| limiter.peek_at(key, cost, Tick(now))) }
 }
 
 /// The same for a key that is a number.
@@ -132,12 +109,8 @@ pub unsafe extern "C" fn windlass_limiter_peek_u64(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.peek_at(key, cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, Ok(key), admission, |limiter, key| limiter.peek_at(key, cost, Tick(now))) }
 }
 
 /// Gives a client back all that it has taken.
@@ -153,11 +126,10 @@ pub unsafe extern "C" fn windlass_limiter_forget(
     len: usize,
     now: u64,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let (limiter, key) = unsafe { with_bytes(limiter, key, len) }?;
-        Ok::<_, windlass_status>(limiter.forget_at(key, Tick(now)).into())
-    })
+    // SAFETY: the caller's promise.
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { forget(limiter, key, |limiter, key| limiter.forget_at(key, Tick(now))) }
 }
 
 /// The same for a key whose hash is known.
@@ -170,11 +142,9 @@ pub unsafe extern "C" fn windlass_limiter_forget_hash(
     hash: windlass_hash,
     now: u64,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        Ok::<_, windlass_status>(limiter.forget_at(KeyHash::from(hash), Tick(now)).into())
-    })
+    let key = Ok(KeyHash::from(hash));
+    // SAFETY: the caller's promise.
+    unsafe { forget(limiter, key, |limiter, key| limiter.forget_at(key, Tick(now))) }
 }
 
 /// The same for a key that is a number.
@@ -187,23 +157,6 @@ pub unsafe extern "C" fn windlass_limiter_forget_u64(
     key: u64,
     now: u64,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        Ok::<_, windlass_status>(limiter.forget_at(key, Tick(now)).into())
-    })
-}
-
-/// # Safety
-/// As `core` and `slice`.
-#[inline(always)]
-unsafe fn with_bytes<'a>(
-    limiter: *const windlass_limiter,
-    key: *const u8,
-    len: usize,
-) -> Result<(&'a KeyedLimiter, &'a [u8]), windlass_status> {
     // SAFETY: the caller's promise.
-    let limiter = unsafe { core(limiter) }?;
-    // SAFETY: the caller's promise.
-    Ok((limiter, unsafe { slice(key, len) }?))
+    unsafe { forget(limiter, Ok(key), |limiter, key| limiter.forget_at(key, Tick(now))) }
 }

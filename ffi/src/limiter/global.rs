@@ -3,13 +3,9 @@
 use windlass::{Limiter, Tick};
 
 use super::{
-    admission::{answer, windlass_admission},
-    config::{self, windlass_limiter_config},
+    Handle, admission::windlass_admission, ask, config::windlass_limiter_config, forget, free, make,
 };
-use crate::{
-    boundary::guard,
-    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, windlass_error, windlass_status},
-};
+use crate::status::{windlass_error, windlass_status};
 
 /// So many permits in so long for whoever asks, for any number of threads: one word. Made by
 /// windlass_global_limiter_new, freed by windlass_global_limiter_free.
@@ -18,12 +14,8 @@ pub struct windlass_global_limiter {
     _opaque: [u8; 0],
 }
 
-/// # Safety
-/// `handle` is NULL, or was made by `windlass_global_limiter_new` and is not freed while `'a` lasts.
-#[inline(always)]
-unsafe fn core<'a>(handle: *const windlass_global_limiter) -> Result<&'a Limiter, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
-    unsafe { handle.cast::<Limiter>().as_ref() }.ok_or(WINDLASS_E_NULL)
+impl Handle for windlass_global_limiter {
+    type Core = Limiter;
 }
 
 /// Makes a windlass_global_limiter as config says, and stores it in out; free it with
@@ -41,18 +33,8 @@ pub unsafe extern "C" fn windlass_global_limiter_new(
     out: *mut *mut windlass_global_limiter,
     error: *mut windlass_error,
 ) -> windlass_status {
-    let body = || {
-        if out.is_null() {
-            return Err(WINDLASS_E_NULL.into());
-        }
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { config::read(config) }?.global()?;
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(limiter)).cast()) };
-        Ok(WINDLASS_OK)
-    };
     // SAFETY: the caller's promise.
-    unsafe { explained(error, body) }
+    unsafe { make(config, out, error, |settings| settings.global()) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
@@ -60,14 +42,8 @@ pub unsafe extern "C" fn windlass_global_limiter_new(
 /// Threads: exclusive: no other call with this handle may be under way, or come after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_global_limiter_free(limiter: *mut windlass_global_limiter) {
-    let free = || {
-        if !limiter.is_null() {
-            // SAFETY: the caller's promise: made by `windlass_global_limiter_new`, freed once, not in use.
-            drop(unsafe { Box::from_raw(limiter.cast::<Limiter>()) });
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    };
-    let _: windlass_status = guard(free);
+    // SAFETY: the caller's promise.
+    unsafe { free(limiter) }
 }
 
 /// Takes cost permits at the time now, or none. Of cost 0 it tells how things stand.
@@ -82,12 +58,8 @@ pub unsafe extern "C" fn windlass_global_limiter_check(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.check_at(cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, Ok(()), admission, |limiter, ()| limiter.check_at(cost, Tick(now))) }
 }
 
 /// What windlass_global_limiter_check would answer. Nothing is taken.
@@ -101,12 +73,8 @@ pub unsafe extern "C" fn windlass_global_limiter_peek(
     now: u64,
     admission: *mut windlass_admission,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        // SAFETY: the caller's promise.
-        Ok::<_, windlass_status>(unsafe { answer(limiter.peek_at(cost, Tick(now)), admission) })
-    })
+    // SAFETY: the caller's promise.
+    unsafe { ask(limiter, Ok(()), admission, |limiter, ()| limiter.peek_at(cost, Tick(now))) }
 }
 
 /// Gives back all that was taken.
@@ -119,9 +87,6 @@ pub unsafe extern "C" fn windlass_global_limiter_forget(
     limiter: *mut windlass_global_limiter,
     now: u64,
 ) -> i32 {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let limiter = unsafe { core(limiter) }?;
-        Ok::<_, windlass_status>(limiter.forget_at(Tick(now)).into())
-    })
+    // SAFETY: the caller's promise.
+    unsafe { forget(limiter, Ok(()), |limiter, ()| limiter.forget_at(Tick(now))) }
 }

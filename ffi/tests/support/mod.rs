@@ -61,8 +61,9 @@ pub(crate) fn library() -> Option<&'static Path> {
             let profile = test.parent().and_then(Path::parent).expect("a folder for the profile");
             let target = profile.parent().expect("a target folder");
             let mut cargo = Command::new(env!("CARGO"));
-            cargo.args(["build", "--package", "windlass-ffi", "--target-dir"]).arg(target);
-            cargo.args((!cfg!(debug_assertions)).then_some("--release"));
+            let profile_name = if cfg!(debug_assertions) { "test" } else { "release" };
+            cargo.args(["build", "--package", "windlass-ffi", "--profile", profile_name, "--target-dir"]);
+            cargo.arg(target);
             run(cargo.current_dir(root()));
             Some(profile.to_owned())
         })
@@ -91,6 +92,11 @@ impl Language {
         }
         found.then_some(compiler)
     }
+}
+
+/// Both; under valgrind, which is slow, one: the library is the same.
+pub(crate) fn languages() -> &'static [Language] {
+    if is_set("WINDLASS_VALGRIND") { &[Language::C] } else { &[Language::C, Language::Cpp] }
 }
 
 pub(crate) const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"];

@@ -1,0 +1,19 @@
+//! The real binary.
+
+mod common;
+
+mod approx;
+mod distinct;
+mod errors;
+mod gen_bytes;
+mod gen_errors;
+mod gen_traits;
+mod golden;
+mod input;
+mod limit;
+mod limit_golden;
+mod oracle;
+mod pipes;
+mod ring;
+mod robust;
+mod threads;

@@ -1,0 +1,82 @@
+//! `windlass_ring`: which node owns a key.
+
+// The header has them in this order.
+pub mod config;
+
+pub mod change;
+
+pub mod route;
+
+pub mod batch;
+
+pub mod stats;
+
+#[cfg(test)]
+mod tests;
+
+use windlass::HashRing;
+
+use crate::{
+    boundary::guard,
+    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, windlass_error, windlass_status},
+};
+use config::windlass_ring_config;
+
+/// A consistent-hash ring with weighted virtual nodes, for any number of threads: who routes never
+/// waits for who changes it. Made by windlass_ring_new, freed by windlass_ring_free. docs/ring.md
+/// says to which node a key belongs, the same in every language.
+pub struct windlass_ring {
+    // Not repr(C), which would show this field: the header has a forward declaration. Behind a pointer stands a `HashRing`.
+    _opaque: [u8; 0],
+}
+
+/// # Safety
+/// `handle` is NULL, or was made by `windlass_ring_new` and is not freed while `'a` lasts.
+#[inline(always)]
+unsafe fn core<'a>(handle: *const windlass_ring) -> Result<&'a HashRing, windlass_status> {
+    // SAFETY: the caller's promise; all that C holds of it is shared.
+    unsafe { handle.cast::<HashRing>().as_ref() }.ok_or(WINDLASS_E_NULL)
+}
+
+/// Makes a windlass_ring without nodes as config says, and stores it in out; free it with
+/// windlass_ring_free.
+///
+/// error may be NULL.
+/// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+/// error names it). Then out is left alone.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+#[must_use]
+pub unsafe extern "C" fn windlass_ring_new(
+    config: *const windlass_ring_config,
+    out: *mut *mut windlass_ring,
+    error: *mut windlass_error,
+) -> windlass_status {
+    let body = || {
+        if out.is_null() {
+            return Err(WINDLASS_E_NULL.into());
+        }
+        // SAFETY: the caller's promise.
+        let ring = unsafe { config::read(config) }?.build()?;
+        // SAFETY: the caller's promise.
+        unsafe { out.write(Box::into_raw(Box::new(ring)).cast()) };
+        Ok(WINDLASS_OK)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { explained(error, body) }
+}
+
+/// Frees it. NULL is allowed, and does nothing.
+///
+/// Threads: exclusive: no other call with this handle may be under way, or come after it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_ring_free(ring: *mut windlass_ring) {
+    let free = || {
+        if !ring.is_null() {
+            // SAFETY: the caller's promise: made by `windlass_ring_new`, freed once, not in use.
+            drop(unsafe { Box::from_raw(ring.cast::<HashRing>()) });
+        }
+        Ok::<_, windlass_status>(WINDLASS_OK)
+    };
+    let _: windlass_status = guard(free);
+}

@@ -1,0 +1,20 @@
+//! All models but those in epoch.rs: one binary, as each takes its time to be optimized.
+#![cfg(windlass_loom)]
+
+mod common;
+
+mod arena;
+mod bucket;
+mod claims;
+mod closing;
+mod count;
+mod driven_out;
+mod exact;
+mod growth;
+mod horizon;
+mod limit;
+mod overflow;
+mod pane;
+mod ring;
+mod seal;
+mod tickets;

@@ -1,0 +1,12 @@
+//! `Dedup`. One binary, as each that uses it compiles all of it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod errors;
+mod exact;
+mod exact_allocations;
+mod golden;
+mod growth;
+mod oracle;
+mod threads;

@@ -1,0 +1,4 @@
+//! What holds for the whole crate.
+
+mod hash_vectors;
+mod layers;

@@ -1,0 +1,11 @@
+//! The rate limiters.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod errors;
+mod golden;
+mod jumps;
+mod oracles;
+mod properties;
+mod threads;
