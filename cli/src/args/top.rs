@@ -13,7 +13,8 @@ use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
 /// With --every-pane it writes a line at the end of each pane, from the first event's to the last one's: when it ended in milliseconds, and for
 /// each of the hottest keys a tab, how often it was seen in that pane and in those before it that make up the window, a tab, and the key. Of
 /// equal counts the key with the lesser bytes comes first. Panes without an event have their line too. Keys are written as they are; a tab,
-/// a newline or a carriage return in one as \t, \n or \r, so that a line remains a line.
+/// a newline or a carriage return in one as \t, \n or \r, so that a line remains a line. Of one
+/// that is longer than 4096 bytes the first 4096 are.
 ///
 /// Late events count in their own pane. The line of a pane is written when the newest event is --lateness behind its end; what
 /// comes for it later counts in the lines after it, as long as its pane is in their window.
@@ -40,7 +41,7 @@ pub(crate) struct TopArgs {
     /// Events of this time are counted: 60s, 5m, 1h; a multiple of the pane
     #[arg(long, value_name = "DUR")]
     pub(crate) window: Span,
-    /// How the window moves: a whole number of milliseconds
+    /// How the window moves: a whole number of milliseconds. Window and --lateness may have some 1000 panes together
     #[arg(long, value_name = "DUR")]
     pub(crate) pane: Span,
     /// How many keys

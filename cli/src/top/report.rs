@@ -97,15 +97,18 @@ impl Report {
         }
         let took = output::seconds(Duration::from_secs_f64(self.seconds), self.events);
         text += &format!("\nmemory {}; {took}\n", output::memory(self.memory_bytes));
-        if self.late > 0 && args.every_pane {
-            text += &format!("{} came when the line of their pane was written", output::count(self.late));
-            text += &match self.uncounted {
-                0 => ": they are in those after it\n".to_owned(),
-                n => format!(
-                    ": {} of them are not counted, the others in the lines after it\n",
-                    output::count(n)
-                ),
-            };
+        let in_later = self.late - self.uncounted;
+        if in_later > 0 && args.every_pane {
+            text += &format!(
+                "{} came after their pane's line, and count in those after it\n",
+                output::count(in_later)
+            );
+        }
+        if self.uncounted > 0 && args.every_pane {
+            text += &format!(
+                "{} came too late for any line: --lateness waits for them\n",
+                output::count(self.uncounted)
+            );
         }
         if self.refused > 0 {
             text += &format!("{} events of keys for which there was no room\n", output::count(self.refused));
@@ -153,7 +156,7 @@ impl Last {
 
     fn text(&self, args: &TopArgs, timed: bool) -> String {
         let mut text = format!(
-            "; {} in the last {}\nfrom {} to {}: ",
+            "; {} in the last {}\nfrom {} to {}\n",
             output::count(self.total),
             args.window,
             output::time(self.start_ns, timed),

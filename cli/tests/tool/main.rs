@@ -17,3 +17,5 @@ mod pipes;
 mod ring;
 mod robust;
 mod threads;
+mod top;
+mod top_golden;
