@@ -2,7 +2,7 @@
 //! `src/pane/generations.rs`, `src/count/`.
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-use crate::common::bounded;
+use crate::common::{bounded, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -128,7 +128,7 @@ fn twin_opened_blindly() {
 /// Three, one of them late.
 #[test]
 fn three_and_two_generations() {
-    bounded(2000, || {
+    bounded_by_two(2000, || {
         let c = counter(4, 5);
         c.add(1, 1);
         let others = [2, 0].map(|now| beside(&c, move |c| c.add(1, now)));
