@@ -50,6 +50,7 @@ mod verdict;
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
 pub use count::{
     Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
+    Writer,
 };
 pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,

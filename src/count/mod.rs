@@ -10,6 +10,7 @@ mod stock;
 mod table;
 mod total;
 mod totals;
+mod writer;
 
 pub(crate) use self::core::{Core, Extra, Generation};
 use crate::{
@@ -24,6 +25,8 @@ pub(crate) use builder::{Parts, Room};
 use std::{fmt, ops::Range};
 pub(crate) use table::Row;
 pub use total::WindowedTotal;
+pub use writer::Writer;
+pub(crate) use writer::{Counts, Hold, Terms};
 
 /// Counts how often each key was seen in the window, exactly, for any number of threads.
 ///
@@ -252,7 +255,7 @@ pub(crate) struct Panes {
     pub(crate) pane: u64,
     /// How many there are in a window.
     pub(crate) window: u64,
-    counts_events: bool,
+    pub(crate) counts_events: bool,
 }
 
 impl Panes {

@@ -13,9 +13,28 @@ use crate::{
         epoch::Guard,
         twin,
     },
+    time::Tick,
 };
 
 impl TopK {
+    #[inline(always)]
+    pub(super) fn add_hashed(
+        &self,
+        key: &impl Key,
+        hash: KeyHash,
+        n: u64,
+        now: Tick,
+        guard: &Guard,
+    ) -> Added {
+        match self.core.enter(now.0, guard) {
+            Ok(place) => {
+                self.core.add_to_total(&place, n);
+                self.add_in(&place, key, hash, n, guard)
+            }
+            Err(missed) => missed,
+        }
+    }
+
     #[inline(always)]
     pub(super) fn add_in<'g>(
         &'g self,

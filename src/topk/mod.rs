@@ -11,6 +11,7 @@ pub(crate) mod model;
 mod names;
 mod rank;
 mod snapshot;
+mod writer;
 
 use crate::{
     count::{Added, Core, CounterStats, Panes},
@@ -124,14 +125,7 @@ impl TopK {
     pub fn add_at(&self, key: impl Key, n: u64, now: Tick) -> Added {
         let hash = key.key_hash(self.seed);
         self.core.prefetch(hash);
-        let guard = epoch::pin();
-        match self.core.enter(now.0, &guard) {
-            Ok(place) => {
-                self.core.add_to_total(&place, n);
-                self.add_in(&place, &key, hash, n, &guard)
-            }
-            Err(missed) => missed,
-        }
+        self.add_hashed(&key, hash, n, now, &epoch::pin())
     }
 
     /// Counts a key `n` times now, by the structure's clock.

@@ -11,3 +11,4 @@ mod golden;
 mod oracle;
 mod threads;
 mod upkeep;
+mod writer;
