@@ -6,6 +6,7 @@
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
 //! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
+//! | which keys are the hottest? | [`TopK`] | exact and certified, with bounds where it is not |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
@@ -43,6 +44,7 @@ mod settings;
 mod sync;
 mod table;
 mod time;
+mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
@@ -62,6 +64,7 @@ pub use limit::{
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
+pub use topk::{TopK, TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats};
 pub use verdict::Verdict;
 
 #[cfg(doctest)]
@@ -79,5 +82,6 @@ pub mod model {
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
+        topk::model::*,
     };
 }

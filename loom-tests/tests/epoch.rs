@@ -1,6 +1,6 @@
 //! What waits for others to end, with the real crossbeam-epoch on loom's atomics: the pointer to a table, the segments of an arena,
-//! the rings of sliding logs, the tables of counters. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`,
-//! `src/count/stock.rs`.
+//! the rings of sliding logs, the tables of counters, thresholds. Code: `src/sync/epoch.rs`, `src/table/arena/`, `src/limit/logs.rs`,
+//! `src/count/stock.rs`, `src/topk/lower.rs`.
 //!
 //! Needs `--cfg crossbeam_loom` as well: a build of its own.
 #![cfg(all(windlass_loom, crossbeam_loom))]
@@ -15,7 +15,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Limiters, Rings, Root, Shelf, Table, Twin, with};
+use windlass::model::{Arena, Limiters, Rings, Root, Shelf, Table, Top, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -205,4 +205,40 @@ fn a_ring_goes_when_its_calls_have_ended() {
 #[should_panic(expected = "charged to another client")]
 fn twin_a_ring_goes_at_once() {
     with(Twin::PutAtOnce, a_call_in_a_ring_that_goes);
+}
+
+/// An add that goes by a threshold stalls while that is lowered: it marks nothing, and the look at all rows may have passed its row before.
+fn an_add_and_a_lower_threshold() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let certified = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (seen, once) = (violated.clone(), certified.clone());
+    bounded_by_two(10, move || {
+        let top = Arc::new(Top::new(1, 1, 9));
+        top.add(2, 4, 0);
+        top.add(1, 1, 0);
+        let t2 = top.clone();
+        let stalled = thread::spawn(move || t2.add(1, 4, 0));
+        top.lower(2, 0);
+        for _ in 0..3 {
+            top.collect();
+        }
+        top.step();
+        assert!(stalled.join().unwrap());
+        let (rows, certified) = top.list(0);
+        once.fetch_or(certified, Relaxed);
+        seen.fetch_or(certified && rows != [(1, 5)], Relaxed);
+    });
+    assert!(certified.load(Relaxed), "never certified");
+    assert!(!violated.load(Relaxed), "certified, and the hottest is missing");
+}
+
+#[test]
+fn a_threshold_is_lowered_when_its_calls_have_ended() {
+    an_add_and_a_lower_threshold();
+}
+
+#[test]
+#[should_panic(expected = "certified, and the hottest is missing")]
+fn twin_lowered_at_once() {
+    with(Twin::LowerAtOnce, an_add_and_a_lower_threshold);
 }

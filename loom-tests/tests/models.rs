@@ -18,3 +18,4 @@ mod pane;
 mod ring;
 mod seal;
 mod tickets;
+mod topk;

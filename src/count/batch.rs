@@ -19,7 +19,7 @@ const PINNED: usize = 64;
 pub struct Tally {
     /// [`Added::Counted`].
     pub counted: u64,
-    /// [`Added::NoRoom`].
+    /// [`Added::NoRoom`], [`Added::TooLong`].
     pub refused: u64,
     /// [`Added::Late`].
     pub late: u64,
@@ -29,10 +29,10 @@ pub struct Tally {
 
 impl Tally {
     #[cold]
-    fn miss(&mut self, added: Added) {
+    pub(crate) fn miss(&mut self, added: Added) {
         match added {
             Added::Counted => self.counted += 1,
-            Added::NoRoom => self.refused += 1,
+            Added::NoRoom | Added::TooLong => self.refused += 1,
             Added::Late => self.late += 1,
             Added::Jump => self.jumps += 1,
         }

@@ -1,14 +1,22 @@
 //! Building a [`WindowedCounter`] or a [`WindowedTotal`]: values checked once, so that nothing can fail later.
 
-use super::{Panes, WindowedCounter, WindowedTotal, core::Core, stock::Stock, table::Size, total::Ring};
+use super::{
+    Panes, WindowedCounter, WindowedTotal,
+    core::{Core, Extra},
+    stock::Stock,
+    table::Size,
+    total::Ring,
+};
 use crate::{
     error::ConfigError,
     hash::Seed,
     mem::physical_memory,
     pane::Spans,
     settings,
+    sync::Budget,
     time::{Clock, Window},
 };
+use std::sync::Arc;
 
 /// Settings of a [`WindowedCounter`]. Made by [`WindowedCounter::builder`].
 #[derive(Clone, Debug)]
@@ -37,7 +45,7 @@ const MOST_PANES: u64 = 1024;
 const IN_SMALL_ROWS: [u64; 2] = [24, 96];
 
 impl CounterBuilder {
-    pub(super) fn new(window: Window, pane: Window) -> CounterBuilder {
+    pub(crate) fn new(window: Window, pane: Window) -> CounterBuilder {
         CounterBuilder {
             grid: Grid::new(window, pane),
             capacity: 1_000_000,
@@ -111,6 +119,15 @@ impl CounterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<WindowedCounter, ConfigError> {
+        let Parts { core, panes, seed, clock } = self.parts(|_| ())?;
+        Ok(WindowedCounter { core, panes, seed, clock })
+    }
+
+    /// What a structure consists of that counts. `means`: what its generations have in common.
+    pub(crate) fn parts<X: Extra>(
+        self,
+        means: impl FnOnce(&Room) -> X::Means,
+    ) -> Result<Parts<X>, ConfigError> {
         let (panes, spans, lines) = self.grid.spans()?;
         let size = self.size(lines)?;
         let clock = settings::clock(self.clock, self.grid.window)?;
@@ -123,13 +140,49 @@ impl CounterBuilder {
                 "what the system can allocate",
             )
         })?;
-        Ok(WindowedCounter {
-            core: Core::new(spans, size, stock),
+        let room = Room {
+            generations: spans.in_turn(),
+            panes: spans.panes,
+            table: size.bytes(),
+            budget: most.map(|_| stock.budget().clone()),
+        };
+        Ok(Parts {
+            core: Core::new(spans, size, stock, means(&room)),
             panes,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock,
         })
     }
+
+    /// The keys that it is built for.
+    pub(crate) fn keys(&self) -> u64 {
+        self.capacity
+    }
+
+    /// What is counted over.
+    pub(crate) fn window(&self) -> Window {
+        self.grid.window
+    }
+}
+
+/// See [`CounterBuilder::parts`].
+pub(crate) struct Parts<X: Extra> {
+    pub(crate) core: Core<X>,
+    pub(crate) panes: Panes,
+    pub(crate) seed: Seed,
+    pub(crate) clock: Clock,
+}
+
+/// How much a structure has room for.
+pub(crate) struct Room {
+    /// Generations that may be there at one time.
+    pub(crate) generations: u64,
+    /// Panes of one.
+    pub(crate) panes: u64,
+    /// Bytes of the table of one.
+    pub(crate) table: u64,
+    /// What all bytes together may take, if it grows.
+    pub(crate) budget: Option<Arc<Budget>>,
 }
 
 /// Settings of a [`WindowedTotal`]. Made by [`WindowedTotal::builder`].

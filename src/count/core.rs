@@ -21,18 +21,27 @@ use std::{ops::Range, sync::Arc};
 
 /// What a structure on top of this keeps for each generation. It goes with it.
 pub(crate) trait Extra: Send + Sync + 'static {
-    /// For a generation that begins with this pane.
-    fn open(first: u64) -> Self;
+    /// What they have in common.
+    type Means: Send + Sync;
+
+    /// For a generation of so many panes that begins with this one.
+    fn open(means: &Self::Means, first: u64, panes: usize) -> Self;
+
+    /// Its generation has left. Calls under way may still use it.
+    fn left(&self, means: &Self::Means);
 }
 
 impl Extra for () {
-    fn open(_: u64) -> Self {}
+    type Means = ();
+
+    fn open((): &(), _: u64, _: usize) -> Self {}
+
+    fn left(&self, (): &()) {}
 }
 
 pub(crate) struct Generation<X> {
     pub(crate) table: Arc<Table>,
     totals: Totals,
-    #[allow(dead_code)] // of structures on top
     pub(crate) extra: X,
 }
 
@@ -45,6 +54,7 @@ pub(crate) struct Core<X: Extra> {
     /// need not belong together.
     hint: (AtomicPtr<Line>, AtomicU64),
     pub(super) counts: Counts,
+    pub(crate) means: X::Means,
 }
 
 #[derive(Default)]
@@ -55,25 +65,15 @@ pub(super) struct Counts {
     pub(super) saturated: Counter,
 }
 
-/// What was added to.
-#[allow(dead_code)] // for structures on top
-pub(crate) struct Hit<'g, X> {
-    pub(crate) generation: &'g Generation<X>,
-    pub(crate) row: Row<'g>,
-    /// Which of its panes.
-    pub(crate) pane: usize,
-    /// The count of that pane before. (Of all adds to a cell one alone finds what it was before, so one alone comes upon a threshold.)
-    pub(crate) before: u64,
-}
-
 impl<X: Extra> Core<X> {
-    pub(super) fn new(spans: Spans, size: Size, stock: Stock) -> Core<X> {
+    pub(super) fn new(spans: Spans, size: Size, stock: Stock, means: X::Means) -> Core<X> {
         Core {
             time: Generations::new(spans),
             stock,
             lines: size.lines,
             hint: (AtomicPtr::new(std::ptr::null_mut()), AtomicU64::new(1)),
             counts: Counts::default(),
+            means,
         }
     }
 
@@ -86,25 +86,17 @@ impl<X: Extra> Core<X> {
 
     /// Changes when a generation is opened.
     #[inline(always)]
-    pub(super) fn opened_last(&self) -> *mut Line {
+    pub(crate) fn opened_last(&self) -> *mut Line {
         self.hint.0.load(Relaxed)
     }
 
-    /// Adds `n` to a key's count at `now`, and to the total.
+    /// Adds `n` to a key's count at `now`, and to the total. What was counted of it in that pane before.
     #[inline(always)]
-    pub(crate) fn add<'g>(
-        &'g self,
-        hash: KeyHash,
-        n: u64,
-        now: u64,
-        guard: &'g Guard,
-    ) -> Result<Hit<'g, X>, Added> {
+    pub(crate) fn add<'g>(&'g self, hash: KeyHash, n: u64, now: u64, guard: &'g Guard) -> Result<u64, Added> {
         let place = self.enter(now, guard)?;
         // While the row is on its way.
-        if place.generation.totals.add(place.cell, n) {
-            self.counts.saturated.add(1);
-        }
-        self.add_to(place, hash, n, guard)
+        self.add_to_total(&place, n);
+        self.add_to(&place, hash, n, guard)
     }
 
     /// The same for one of several: what it adds to the total is kept in `sums` for a while.
@@ -116,38 +108,61 @@ impl<X: Extra> Core<X> {
         now: u64,
         sums: &mut Sums<'g, X>,
         guard: &'g Guard,
-    ) -> Result<Hit<'g, X>, Added> {
+    ) -> Result<u64, Added> {
         let place = self.enter(now, guard)?;
         sums.add(&place, n);
-        self.add_to(place, hash, n, guard)
+        self.add_to(&place, hash, n, guard)
     }
 
-    pub(super) fn sums(&self) -> Sums<'_, X> {
+    pub(crate) fn sums(&self) -> Sums<'_, X> {
         Sums { core: self, of: None, sum: 0 }
     }
 
     #[inline(always)]
-    pub(super) fn enter<'g>(&'g self, now: u64, guard: &'g Guard) -> Result<Place<'g, Generation<X>>, Added> {
+    pub(crate) fn enter<'g>(&'g self, now: u64, guard: &'g Guard) -> Result<Place<'g, Generation<X>>, Added> {
         self.time.enter(now, guard, self).map_err(|missed| self.miss(missed))
     }
 
     #[inline(always)]
     pub(super) fn add_to<'g>(
         &'g self,
-        place: Place<'g, Generation<X>>,
+        place: &Place<'g, Generation<X>>,
         hash: KeyHash,
         n: u64,
         guard: &'g Guard,
-    ) -> Result<Hit<'g, X>, Added> {
-        let Place { generation, cell: pane } = place;
-        let Some(row) = generation.table.claim(hash, guard, &self.stock) else { return Err(self.refuse()) };
+    ) -> Result<u64, Added> {
+        let Some(row) = self.claim(place, hash, guard) else { return Err(self.refuse()) };
+        Ok(self.add_to_row(row, place.cell, n))
+    }
+
+    #[inline(always)]
+    pub(crate) fn add_to_total(&self, place: &Place<'_, Generation<X>>, n: u64) {
+        if place.generation.totals.add(place.cell, n) {
+            self.counts.saturated.add(1);
+        }
+    }
+
+    /// A key's row, if there is one or room for one.
+    #[inline(always)]
+    pub(crate) fn claim<'g>(
+        &'g self,
+        place: &Place<'g, Generation<X>>,
+        hash: KeyHash,
+        guard: &'g Guard,
+    ) -> Option<Row<'g>> {
+        place.generation.table.claim(hash, guard, &self.stock)
+    }
+
+    /// What was counted there before. (Of all adds to a cell one alone finds that.)
+    #[inline(always)]
+    pub(crate) fn add_to_row(&self, row: Row<'_>, pane: usize, n: u64) -> u64 {
         let cell = row.cell(pane);
         let before = saturating::add(cell, n);
         if saturating::is_saturated(before, n) {
             saturating::hold(cell);
             self.counts.saturated.add(1);
         }
-        Ok(Hit { generation, row, pane, before })
+        before
     }
 
     #[cold]
@@ -163,7 +178,7 @@ impl<X: Extra> Core<X> {
 
     #[cold]
     #[inline(never)]
-    fn refuse(&self) -> Added {
+    pub(crate) fn refuse(&self) -> Added {
         self.counts.refused.add(1);
         Added::NoRoom
     }
@@ -184,6 +199,31 @@ impl<X: Extra> Core<X> {
             .for_each(|(generation, _, cells)| generation.table.prefetch(hash, cells.start));
     }
 
+    /// The generations with panes of these, the first of those, and which of theirs.
+    pub(crate) fn parts<'g>(
+        &'g self,
+        panes: Range<u64>,
+        guard: &'g Guard,
+    ) -> impl Iterator<Item = (&'g Generation<X>, u64, Range<usize>)> + Clone {
+        self.time.with(panes, guard)
+    }
+
+    /// Whether what was counted in this pane, and those after it, is still kept.
+    pub(crate) fn keeps(&self, pane: u64) -> bool {
+        self.time.keeps(pane)
+    }
+
+    /// See [`super::WindowedCounter::maintain_at`].
+    pub(crate) fn maintain(&self, now: u64, budget: usize) -> bool {
+        let live = self.time.maintain(now, &epoch::pin(), self);
+        self.stock.maintain(budget, !live)
+    }
+
+    /// Bytes of all tables.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.stock.bytes()
+    }
+
     #[inline(always)]
     pub(crate) fn count_fetched(&self, hash: KeyHash, panes: Range<u64>, guard: &Guard) -> u64 {
         saturating::sum(self.time.with(panes, guard).map(|(generation, _, cells)| {
@@ -199,7 +239,7 @@ impl<X: Extra> Core<X> {
 }
 
 /// What several adds in one pane have added to the total. It is put there at the latest when this is dropped.
-pub(super) struct Sums<'g, X: Extra> {
+pub(crate) struct Sums<'g, X: Extra> {
     core: &'g Core<X>,
     of: Option<(&'g Generation<X>, usize)>,
     sum: u64,
@@ -207,7 +247,7 @@ pub(super) struct Sums<'g, X: Extra> {
 
 impl<'g, X: Extra> Sums<'g, X> {
     #[inline(always)]
-    fn add(&mut self, place: &Place<'g, Generation<X>>, n: u64) {
+    pub(crate) fn add(&mut self, place: &Place<'g, Generation<X>>, n: u64) {
         if !self.of.is_some_and(|(of, cell)| std::ptr::eq(of, place.generation) && cell == place.cell) {
             self.put();
             self.of = Some((place.generation, place.cell));
@@ -236,7 +276,7 @@ impl<X: Extra> Keep<Generation<X>> for Core<X> {
         self.hint.0.store(table.address(), Relaxed);
         self.hint.1.store(table.size().rows, Relaxed);
         let cells = Size::cells(self.lines);
-        Generation { table, totals: Totals::new(cells), extra: X::open(first) }
+        Generation { table, totals: Totals::new(cells), extra: X::open(&self.means, first, cells) }
     }
 
     fn unused(&self, generation: Generation<X>) {
@@ -245,6 +285,7 @@ impl<X: Extra> Keep<Generation<X>> for Core<X> {
 
     fn left(&self, generation: Arc<Generation<X>>) {
         self.stock.left(&generation.table);
+        generation.extra.left(&self.means);
     }
 }
 
@@ -252,7 +293,7 @@ impl<X: Extra> Keep<Generation<X>> for Core<X> {
 const SAMPLE: u64 = 2048;
 
 impl<X: Extra> Core<X> {
-    pub(super) fn stats(&self) -> CounterStats {
+    pub(crate) fn stats(&self) -> CounterStats {
         let guard = epoch::pin();
         let tables = || self.time.all(&guard).flat_map(|generation| generation.table.chain(&guard));
         CounterStats {

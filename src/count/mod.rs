@@ -3,6 +3,7 @@
 mod batch;
 mod builder;
 mod core;
+mod marks;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod stock;
@@ -10,7 +11,7 @@ mod table;
 mod total;
 mod totals;
 
-use self::core::Core;
+pub(crate) use self::core::{Core, Extra, Generation};
 use crate::{
     hash::{Key, Seed},
     maintain::Maintain,
@@ -19,7 +20,9 @@ use crate::{
 };
 pub use batch::Tally;
 pub use builder::{CounterBuilder, TotalBuilder};
+pub(crate) use builder::{Parts, Room};
 use std::{fmt, ops::Range};
+pub(crate) use table::Row;
 pub use total::WindowedTotal;
 
 /// Counts how often each key was seen in the window, exactly, for any number of threads.
@@ -86,6 +89,8 @@ pub enum Added {
     Counted,
     /// It is in the total alone: there is no room for one more key.
     NoRoom,
+    /// It is in the total alone: the key is too long to be kept ([`crate::TopK::MAX_LEN`]).
+    TooLong,
     /// It is not counted: its pane is kept no more.
     Late,
     /// It is not counted: its tick lies further ahead of the newest one than [`CounterBuilder::max_jump`] allows.
@@ -204,8 +209,7 @@ impl WindowedCounter {
     /// clears up to `budget` KiB of it for its next use. After a window of silence it gives back the memory. `true`: there is more that can
     /// be done now. Of use after a silence, and from a thread beside the callers ([`crate::Maintainer`]).
     pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
-        let live = self.core.time.maintain(now.0, &epoch::pin(), &self.core);
-        let more = self.core.stock.maintain(budget, !live);
+        let more = self.core.maintain(now.0, budget);
         epoch::collect();
         more
     }
@@ -231,7 +235,7 @@ impl WindowedCounter {
     /// Bytes that it takes now: of all generations, and of what waits to be used again.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.core.stock.bytes()
+        self.core.bytes()
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]), with namespaces, or to let another node agree.
@@ -243,23 +247,23 @@ impl WindowedCounter {
 
 /// Which panes are asked for.
 #[derive(Clone, Copy, Debug)]
-struct Panes {
+pub(crate) struct Panes {
     /// Ticks in one.
-    pane: u64,
+    pub(crate) pane: u64,
     /// How many there are in a window.
-    window: u64,
+    pub(crate) window: u64,
     counts_events: bool,
 }
 
 impl Panes {
     #[inline(always)]
-    fn current(self, now: Tick) -> Range<u64> {
+    pub(crate) fn current(self, now: Tick) -> Range<u64> {
         let end = (now.0.min(u64::MAX - 1) / self.pane).saturating_add(1);
         end.saturating_sub(self.window)..end
     }
 
     #[inline(always)]
-    fn complete(self, now: Tick) -> Range<u64> {
+    pub(crate) fn complete(self, now: Tick) -> Range<u64> {
         let end = now.0.min(u64::MAX - 1) / self.pane;
         end.saturating_sub(self.window)..end
     }
@@ -269,7 +273,7 @@ impl Panes {
         PaneCount { start: Tick(start), end: Tick(start.saturating_add(self.pane)), count }
     }
 
-    fn of_window(self, panes: u64) -> Window {
+    pub(crate) fn of_window(self, panes: u64) -> Window {
         let ticks = panes * self.pane;
         if self.counts_events {
             Window::last_n(ticks)

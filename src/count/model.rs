@@ -30,7 +30,7 @@ impl Counter {
         let size = Size::for_keys(1, 1);
         let spans = Spans { pane: 1, panes: 2, kept, max_jump: u64::MAX };
         let stock = Stock::new(size, 100, grows.then_some(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
-        Counter { core: Core::new(spans, size, stock), window }
+        Counter { core: Core::new(spans, size, stock, ()), window }
     }
 
     /// Adds 1. Whether it was counted.
@@ -42,7 +42,7 @@ impl Counter {
     pub fn adds(&self, key: u64, n: u64, now: u64) -> Option<u64> {
         let guard = epoch::pin();
         match self.core.add(hash(key), n, now, &guard) {
-            Ok(hit) => Some(hit.before),
+            Ok(before) => Some(before),
             Err(Added::Late) => None,
             Err(other) => unreachable!("{other:?}"),
         }
@@ -60,8 +60,7 @@ impl Counter {
 
     /// Moves on and clears.
     pub fn maintain(&self, now: u64) {
-        let live = self.core.time.maintain(now, &epoch::pin(), &self.core);
-        self.core.stock.maintain(100, !live);
+        self.core.maintain(now, 100);
     }
 
     /// Lets the epoch move on.

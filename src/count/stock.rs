@@ -81,6 +81,10 @@ impl Stock {
         self.budget.used()
     }
 
+    pub(super) fn budget(&self) -> &Arc<Budget> {
+        &self.budget
+    }
+
     /// A table for a generation, after one with this.
     pub(super) fn take(&self, last: Option<&Table>) -> Arc<Table> {
         self.counts.opened.add(1);

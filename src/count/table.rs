@@ -14,6 +14,7 @@
 //! nothing is asked but that it sees each word no older than it was, which any atomic promises. What is published along with a row's note
 //! is the business of who does that.
 
+use super::marks::Marks;
 use crate::{
     hash::{KeyHash, mix},
     mem::{Line, Slab, WORDS},
@@ -21,7 +22,7 @@ use crate::{
     sync::{
         AtomicU64, Budget,
         Ordering::Relaxed,
-        epoch::{Guard, Link},
+        epoch::{self, Guard, Link},
         prefetch, twin,
     },
 };
@@ -37,6 +38,7 @@ const NEAR: u64 = if cfg!(windlass_loom) { 2 } else { 16 };
 /// Words of a row that are not cells.
 pub(super) const HEADER: usize = 2;
 const FINGERPRINT: usize = 0;
+const NOTE: usize = 1;
 
 /// Lines that are cleared together.
 const BLOCK: usize = if cfg!(windlass_loom) { 1 } else { 16 };
@@ -102,6 +104,8 @@ pub(crate) struct Table {
     touched: Box<[AtomicU64]>,
     /// Where keys go for which there is no row here.
     further: Link<Table>,
+    /// Rows that a structure on top wants to find again.
+    marks: Link<Marks>,
 }
 
 /// A key's row.
@@ -110,13 +114,19 @@ pub(crate) struct Row<'t>(&'t [AtomicU64]);
 
 impl<'t> Row<'t> {
     #[inline(always)]
-    fn fingerprint(self) -> u64 {
+    pub(crate) fn fingerprint(self) -> u64 {
         self.0[FINGERPRINT].load(Relaxed)
     }
 
     /// (That of the key with the fingerprint 0 never looks it.)
     pub(super) fn is_taken(self) -> bool {
         self.fingerprint() != 0
+    }
+
+    /// For a structure on top. 0 to begin with.
+    #[inline(always)]
+    pub(crate) fn note(self) -> &'t AtomicU64 {
+        &self.0[NOTE]
     }
 
     #[inline(always)]
@@ -148,6 +158,7 @@ impl Table {
             size,
             touched: (0..lines.div_ceil(BLOCK * 64)).map(|_| AtomicU64::new(0)).collect(),
             further: Link::none(),
+            marks: Link::none(),
         })
     }
 
@@ -175,7 +186,7 @@ impl Table {
 
     /// Asks for the line with a key's fingerprint, and for that with the cell.
     #[inline(always)]
-    pub(super) fn prefetch(&self, hash: KeyHash, cell: usize) {
+    pub(crate) fn prefetch(&self, hash: KeyHash, cell: usize) {
         prefetch_row(self.lines.as_ptr(), self.size, hash, cell);
     }
 
@@ -332,11 +343,52 @@ impl Table {
                 word.store(left, Relaxed);
             }
         }
+        let guard = epoch::pin();
+        let _ = self.marks.exchange(self.marks.get(&guard), None, &guard);
         None
     }
 
+    /// Marks a row, of this table or one further on.
+    pub(crate) fn mark(&self, row: Row<'_>, guard: &Guard) {
+        if let Some((table, at)) = self.chain(guard).find_map(|table| Some((table, table.number(row)?))) {
+            table.marks(guard).set(at);
+        }
+    }
+
+    fn marks<'g>(&'g self, guard: &'g Guard) -> &'g Marks {
+        loop {
+            if let Some(marks) = self.marks.get(guard) {
+                return marks;
+            }
+            let _ = self.marks.exchange(None, Some(Marks::new(self.size.all())), guard);
+        }
+    }
+
+    /// Which of this table's it is.
+    fn number(&self, row: Row<'_>) -> Option<u64> {
+        let bytes = row.0.as_ptr().addr().checked_sub(self.lines.as_ptr().addr())?;
+        let number = (bytes / size_of::<Line>() / self.size.lines) as u64;
+        (number < self.size.all()).then_some(number)
+    }
+
+    /// The rows that were marked, here and further on.
+    pub(crate) fn marked<'g>(&'g self, guard: &'g Guard) -> impl Iterator<Item = Row<'g>> {
+        let marks = self.chain(guard).filter_map(|table| Some((table, table.marks.get(guard)?)));
+        marks.flat_map(|(table, marks)| marks.each().map(|at| table.row(at)))
+    }
+
+    /// All rows, here and further on, but for so many.
+    pub(crate) fn rows<'g>(&'g self, mut but: u64, guard: &'g Guard) -> impl Iterator<Item = Row<'g>> {
+        self.chain(guard).flat_map(move |table| {
+            let all = table.size.all();
+            let first = but.min(all);
+            but -= first;
+            (first..all).map(|at| table.row(at))
+        })
+    }
+
     /// Whether it is the only one of its generation.
-    pub(super) fn is_alone(&self, guard: &Guard) -> bool {
+    pub(crate) fn is_alone(&self, guard: &Guard) -> bool {
         self.further.get(guard).is_none()
     }
 

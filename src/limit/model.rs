@@ -3,7 +3,7 @@
 use super::{
     admission::Answer,
     algorithm::{Algorithm, Judges, with_judge},
-    judge::{Clients, Judge},
+    judge::{Clients, Home, Judge},
     keyed::raise,
     logs::Logs,
     quota::Quota,
@@ -126,9 +126,22 @@ impl Limiters {
         let _guard = epoch::pin();
         with_judge!(&self.0, judge => {
             table.advance(judge.gone_at(micros * 1000));
-            let hash = KeyHash { hi: 0, lo: client };
-            judge.check(table, hash, 1, micros * 1000).map(allowed).map_err(|_| Stop::Full)
+            let (hash, at) = (KeyHash { hi: 0, lo: client }, micros * 1000);
+            match judge.check_at_home(table, hash, 1, at) {
+                Some(answer) => Ok(allowed(answer)),
+                None => judge.check(table, hash, 1, at).map(allowed).map_err(|_| Stop::Full),
+            }
         })
+    }
+}
+
+impl<const BUCKETS: usize, const CELLS: usize> Home for Table<BUCKETS, CELLS> {
+    fn update_at_home<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.change_at_home(hash.lo, decide)
     }
 }
 

@@ -221,6 +221,11 @@ impl<T: Send + Sync + 'static> Generations<T> {
         }
     }
 
+    /// Whether what came in this pane is still kept.
+    pub(crate) fn keeps(&self, pane: u64) -> bool {
+        self.newest().is_none_or(|newest| self.spans.is_live(pane, newest))
+    }
+
     /// The newest pane there is.
     #[inline(always)]
     pub(crate) fn newest(&self) -> Option<u64> {

@@ -56,6 +56,11 @@ impl<T: Send + Sync + 'static> Root<T> {
         self.0.get_some(guard)
     }
 
+    /// Puts `new` in the place of `old`, if that is still the present target; else gives it back.
+    pub(crate) fn exchange<'g>(&'g self, old: &'g T, new: T, guard: &'g Guard) -> Result<(), Option<T>> {
+        self.0.exchange(Some(old), Some(new), guard)
+    }
+
     /// Puts `new` in the place of the present target, shows the old one to `last`, and lets it go.
     pub(crate) fn replace(&self, new: T, last: impl FnOnce(&T)) {
         let (guard, mut new) = (pin(), Some(new));

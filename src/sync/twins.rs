@@ -33,6 +33,8 @@ pub enum Twin {
     UseWhileClosing,
     /// Of a key's cells the one furthest out counts.
     OuterFirst,
+    /// A key's cell at home is changed although another key has taken it meanwhile.
+    TakenAtHome,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.
@@ -97,6 +99,18 @@ pub enum Twin {
     ClearAtOnce,
     /// A change of the ring that has lost against another is published as it was.
     PublishStale,
+    /// A row takes whatever name comes last.
+    NameTwice,
+    /// A pane takes whatever threshold comes last.
+    BeginTwice,
+    /// Only the add that makes a count as great as the threshold marks its row.
+    MarkOnce,
+    /// A mark is relied on that may not be there yet.
+    RelaxedNote,
+    /// Thresholds count as lowered while calls under way may go by the old ones.
+    LowerAtOnce,
+    /// A list is shown in the place of one that was begun later.
+    ShowBlindly,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

@@ -4,6 +4,7 @@ mod decimals;
 mod generate;
 mod limit;
 mod ring;
+mod top;
 mod values;
 
 use std::path::PathBuf;
@@ -15,6 +16,7 @@ pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
 pub(crate) use ring::{Change, RingArgs, Weighted};
+pub(crate) use top::TopArgs;
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -34,6 +36,7 @@ pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
     Distinct(Box<DistinctArgs>),
     Limit(Box<LimitArgs>),
+    Top(Box<TopArgs>),
     Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),

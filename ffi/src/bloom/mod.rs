@@ -52,7 +52,9 @@ pub unsafe extern "C" fn windlass_bloom_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(out, error, || Ok(config::read(config)?.build()?)) }
+    let build = || unsafe { config::read(config) }?.build();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

@@ -71,7 +71,9 @@ pub unsafe extern "C" fn windlass_counter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(out, error, || config::read(config)?.build()) }
+    let build = || unsafe { config::read(config) }?.build();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

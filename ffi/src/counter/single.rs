@@ -25,7 +25,9 @@ pub unsafe extern "C" fn windlass_counter_add(
     now: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { add(counter, slice(key, len), times, now) }
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { add(counter, key, times, now) }
 }
 
 /// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of
@@ -73,7 +75,9 @@ pub unsafe extern "C" fn windlass_counter_count(
     count: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, slice(key, len), count, |counter, key| counter.count_at(key, Tick(now))) }
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { ask(counter, key, count, |counter, key| counter.count_at(key, Tick(now))) }
 }
 
 /// The same for a key whose hash is known.
@@ -120,7 +124,9 @@ pub unsafe extern "C" fn windlass_counter_count_complete(
     count: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, slice(key, len), count, |counter, key| counter.count_complete_at(key, Tick(now))) }
+    let key = unsafe { slice(key, len) };
+    // SAFETY: the caller's promise.
+    unsafe { ask(counter, key, count, |counter, key| counter.count_complete_at(key, Tick(now))) }
 }
 
 /// How often all keys were seen in the window at the time now.

@@ -40,7 +40,9 @@ pub unsafe extern "C" fn windlass_global_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(out, error, || config::read(config)?.global()) }
+    let build = || unsafe { config::read(config) }?.global();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

@@ -56,7 +56,9 @@ pub unsafe extern "C" fn windlass_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(out, error, || config::read(config)?.keyed()) }
+    let build = || unsafe { config::read(config) }?.keyed();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

@@ -17,6 +17,7 @@ mod tests;
 use windlass::HashRing;
 
 use crate::{
+    boundary::Failure,
     handle::{Handle, free, make},
     status::{windlass_error, windlass_status},
 };
@@ -49,7 +50,9 @@ pub unsafe extern "C" fn windlass_ring_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(out, error, || Ok(config::read(config)?.build()?)) }
+    let build = || unsafe { config::read(config) }?.build().map_err(Failure::from);
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
