@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(status, WINDLASS_E_PANIC);
         assert_eq!(error.code, WINDLASS_E_PANIC);
         let status: i64 = boundary::guard::<_, windlass_status>(|| panic!("expected by a test"));
-        assert_eq!(status, WINDLASS_E_PANIC.into());
+        assert_eq!(status, i64::from(WINDLASS_E_PANIC));
     }
 
     #[test]

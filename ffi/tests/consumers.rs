@@ -64,6 +64,11 @@ fn limiter() {
 }
 
 #[test]
+fn counter() {
+    both("counter.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn ring() {
     both("ring.c", |program| drop(run(&mut checked(program))));
 }
