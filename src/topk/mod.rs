@@ -81,6 +81,10 @@ use std::{fmt, sync::Arc};
 ///
 /// # Memory
 /// As of a [`crate::WindowedCounter`]; and 16 bytes and its own, rounded up to 8, for each key in each generation.
+///
+/// # Source
+/// That a key which is hot all together is so in a part: the uniform threshold of TPUT (P. Cao, Z. Wang, *Efficient top-K query calculation in
+/// distributed networks*, PODC 2004), here over panes and generations instead of nodes.
 pub struct TopK {
     core: Core<Names>,
     panes: Panes,
