@@ -65,7 +65,7 @@ mod tests {
         let list = top.top_at(Tick(0));
         let expected = "\
 rank       count    share                        key
-   1       6,000   96.0 %  ####################  /a/very/long/p.../not/fit.html
+   1       6,000   96.0 %  ####################  /a/very/long/p...s/not/fit.html
    2         250    4.0 %  #                     tab\\there
    3           1    0.0 %  #                     b
 ";

@@ -93,10 +93,9 @@ fn as_counted_again() {
         let [window, pane, lateness] = [window, pane, lateness].map(|ms| format!("{ms}ms"));
         let args = ["--window", &window, "--pane", &pane, "--lateness", &lateness, "-k", &k.to_string()];
         let args = [&args[..], &["--every-pane", "--report", "json"]].concat();
-        for (order, events) in [("arrival", &events), ("clamp", &clamped), ("sort", &sorted)] {
-            let input = text(if order == "sort" { &self::stream() } else { events });
-            let run = top(&[&args[..], &["--order", order]].concat(), &input).ok();
-            let (lines, late) = recount(events, shape);
+        for (order, in_order) in [("arrival", &events), ("clamp", &clamped), ("sort", &sorted)] {
+            let run = top(&[&args[..], &["--order", order]].concat(), &text(&events)).ok();
+            let (lines, late) = recount(in_order, shape);
             assert!(run.text() == lines, "{shape:?} {order}: {}", differ(run.text(), &lines));
             let report: serde_json::Value = serde_json::from_str(&run.err).unwrap();
             let told = ["command", "events", "panes", "late", "uncertified", "refused"]
