@@ -101,6 +101,17 @@ impl Maker {
         Ok(())
     }
 
+    /// The names of events that are whole lines of `data`, if they will be told.
+    pub(super) fn name_lines(&self, data: &[u8], made: &mut Made) {
+        let Some(most) = self.keep_names else { return };
+        for i in made.names.len()..made.spans.len() {
+            let line = made.spans[i].of(data);
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            // Blocks are shorter than 4 GiB.
+            put_name([line].iter(), most, made).unwrap_or(());
+        }
+    }
+
     fn value<'a>(&'a self, record: &'a [u8], wanted: &Wanted, field: usize) -> Result<&'a [u8], Unfit> {
         match (self.slots.get(record, field), &self.missing) {
             (Some(value), _) => Ok(value),
