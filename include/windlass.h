@@ -244,11 +244,28 @@
 // The call costs more than the limiter can ever give at once. An answer, and no error.
 #define WINDLASS_NEVER 2
 
+// It is in the key's count, and in the total.
+#define WINDLASS_COUNTED 0
+
+// It is in the total alone: there is no room for one more key.
+#define WINDLASS_NO_ROOM 1
+
+// It is not counted: its pane is kept no more.
+#define WINDLASS_LATE 2
+
 // Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
 // ever missed, and of those that were not there a stated share is taken for seen. An id is
 // forgotten between window (and lateness) and the length of its panes after it was put in: with 8
 // panes 15 % after the window at most. Made by windlass_bloom_new, freed by windlass_bloom_free.
 typedef struct windlass_bloom windlass_bloom;
+
+// Counts how often each key was seen in the window, exactly, for any number of threads. Made by
+// windlass_counter_new, freed by windlass_counter_free.
+//
+// Time is cut into panes, multiples of the pane's length from 0 on. The window at a time is the pane
+// of that time and those before it that make up the window with it; the complete window those before
+// that pane, as many as make up the window.
+typedef struct windlass_counter windlass_counter;
 
 // Admits each id once per window, exactly, for any number of threads: of all calls that bring one
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
@@ -600,6 +617,85 @@ typedef struct windlass_limiter_stats {
     // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
     uint64_t jumps;
 } windlass_limiter_stats;
+
+// Settings. Fill it with windlass_counter_config_init, then set window and pane, and what else
+// should differ from the defaults.
+typedef struct windlass_counter_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // Over how many ticks is counted: a multiple of the pane. Has no default.
+    uint64_t window;
+    // The length of a pane in ticks: at most 1023 of them in window and lateness. Has no default.
+    uint64_t pane;
+    // How late events may come, or callers' clocks differ, beyond the window, and still be counted,
+    // in ticks; and how far back can be asked. Rounded up to panes. Default: 0.
+    uint64_t lateness;
+    // A time further ahead of the newest pane than this many ticks is refused: a single wild one
+    // would make all that is counted old. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump;
+    // How many different keys a window may have: all there will be, or with max_memory those to
+    // begin with. Default: 1000000.
+    uint64_t capacity;
+    // Lets it grow, up to so many bytes, and shrink again. Default: 0, it keeps the size that it is
+    // made with.
+    uint64_t max_memory;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make keys that collide.
+    uint64_t seed;
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages
+    // alone.
+    uint32_t unit;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_counter_config;
+
+// What became of the events of a batch. This struct does not grow.
+typedef struct windlass_tally {
+    // Counted, in the keys' counts and in the total.
+    uint64_t counted;
+    // In the total alone: there was no room for their keys.
+    uint64_t no_room;
+    // Not counted: their panes are kept no more.
+    uint64_t late;
+    // Not counted: their times were further ahead than max_jump.
+    uint64_t jumps;
+} windlass_tally;
+
+// Plain figures about a windlass_counter. Those that count do so from its making on.
+typedef struct windlass_counter_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // Keys that the newest generation of rows is meant for.
+    uint64_t capacity;
+    // Rows of all generations, estimated from a sample of each (exact for small ones).
+    uint64_t rows;
+    // Generations that are live, or have left and are still listed.
+    uint64_t generations;
+    // Tables that they have: more than generations if some had to grow.
+    uint64_t tables;
+    // Bytes of all tables, also those that are cleared or wait for it.
+    uint64_t memory_bytes;
+    // Generations opened so far.
+    uint64_t opened;
+    // Tables that were cleared to be used again.
+    uint64_t recycled;
+    // Tables that were put behind one that was full.
+    uint64_t grown;
+    // Events for panes that are kept no more: not counted.
+    uint64_t late;
+    // Events of keys for which there was no room: counted in the total alone.
+    uint64_t no_room;
+    // Events whose time lay too far ahead: not counted.
+    uint64_t jumps;
+    // Adds that found a count saturated, or made it so.
+    uint64_t saturated;
+} windlass_counter_stats;
 
 // Settings. Fill it with windlass_ring_config_init, then set what should differ from the defaults.
 typedef struct windlass_ring_config {
@@ -1779,6 +1875,239 @@ int32_t windlass_global_limiter_peek(const struct windlass_global_limiter *limit
 WINDLASS_API
 int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
                                        uint64_t now);
+
+// Makes a windlass_counter as config says, and stores it in out; free it with
+// windlass_counter_free. The system is asked for the memory of its rows as they are needed; where it
+// cannot be had, keys get WINDLASS_NO_ROOM.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_counter_new(const struct windlass_counter_config *config,
+                                     struct windlass_counter **out,
+                                     struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_counter_free(struct windlass_counter *counter);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_counter_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_config_init(struct windlass_counter_config *config,
+                                             uint32_t struct_size);
+
+// Bytes that a windlass_counter of these settings takes when all of it is in use, if it does not
+// grow, before it is made.
+//
+// error may be NULL.
+// Errors: as windlass_counter_new.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_counter_config_memory_bytes(const struct windlass_counter_config *config,
+                                             struct windlass_error *error);
+
+// Counts a key of len bytes (0 or more) times times at the time now.
+//
+// Returns WINDLASS_COUNTED, WINDLASS_NO_ROOM, WINDLASS_LATE, or an error: WINDLASS_E_JUMP (now is
+// further ahead than max_jump: it is not counted), WINDLASS_E_NULL (counter; key, and len is not 0),
+// WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_counter_add(struct windlass_counter *counter,
+                             const uint8_t *key,
+                             size_t len,
+                             uint64_t times,
+                             uint64_t now);
+
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of
+// counter or of a namespace.
+//
+// Returns as windlass_counter_add.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_counter_add_hash(struct windlass_counter *counter,
+                                  struct windlass_hash hash,
+                                  uint64_t times,
+                                  uint64_t now);
+
+// The same for a key that is a number: told apart exactly.
+//
+// Returns as windlass_counter_add.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_counter_add_u64(struct windlass_counter *counter,
+                                 uint64_t key,
+                                 uint64_t times,
+                                 uint64_t now);
+
+// How often a key was seen in the window at the time now. count becomes UINT64_MAX where it is that
+// many or more.
+//
+// Errors: WINDLASS_E_NULL (counter or count; key, and len is not 0), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_count(const struct windlass_counter *counter,
+                                       const uint8_t *key,
+                                       size_t len,
+                                       uint64_t now,
+                                       uint64_t *count);
+
+// The same for a key whose hash is known.
+//
+// Errors: WINDLASS_E_NULL (counter or count).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_count_hash(const struct windlass_counter *counter,
+                                            struct windlass_hash hash,
+                                            uint64_t now,
+                                            uint64_t *count);
+
+// The same for a key that is a number.
+//
+// Errors: WINDLASS_E_NULL (counter or count).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_count_u64(const struct windlass_counter *counter,
+                                           uint64_t key,
+                                           uint64_t now,
+                                           uint64_t *count);
+
+// How often a key was seen in the complete window at the time now.
+//
+// Errors: as windlass_counter_count.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_count_complete(const struct windlass_counter *counter,
+                                                const uint8_t *key,
+                                                size_t len,
+                                                uint64_t now,
+                                                uint64_t *count);
+
+// How often all keys were seen in the window at the time now.
+//
+// Errors: WINDLASS_E_NULL (counter or total).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_total(const struct windlass_counter *counter,
+                                       uint64_t now,
+                                       uint64_t *total);
+
+// How often all keys were seen in the complete window at the time now.
+//
+// Errors: WINDLASS_E_NULL (counter or total).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_total_complete(const struct windlass_counter *counter,
+                                                uint64_t now,
+                                                uint64_t *total);
+
+// Counts n events, by the hashes of their keys. A batch has the memory for 16 events on its way at
+// once, and so is faster than single calls; 64 to 512 events are enough.
+//
+// Event i counts times[i] times, or once if times is NULL. Its time is ticks[i], or now for all of
+// them if ticks is NULL. tally may be NULL.
+//
+// Errors; then nothing was counted: WINDLASS_E_NULL (counter; hashes, and n is not 0),
+// WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_add_hashes(struct windlass_counter *counter,
+                                            const struct windlass_hash *hashes,
+                                            size_t n,
+                                            const uint64_t *times,
+                                            uint64_t now,
+                                            const uint64_t *ticks,
+                                            struct windlass_tally *tally);
+
+// The same for n keys that are numbers.
+//
+// The rest as windlass_counter_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_add_u64s(struct windlass_counter *counter,
+                                          const uint64_t *keys,
+                                          size_t n,
+                                          const uint64_t *times,
+                                          uint64_t now,
+                                          const uint64_t *ticks,
+                                          struct windlass_tally *tally);
+
+// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= key_len <= stride. Of keys there must be (n - 1) * stride +
+// key_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+// windlass_counter_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_add_fixed(struct windlass_counter *counter,
+                                           const uint8_t *keys,
+                                           size_t key_len,
+                                           size_t stride,
+                                           size_t n,
+                                           const uint64_t *times,
+                                           uint64_t now,
+                                           const uint64_t *ticks,
+                                           struct windlass_tally *tally);
+
+// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_counter_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_add_packed(struct windlass_counter *counter,
+                                            const uint8_t *bytes,
+                                            size_t bytes_len,
+                                            const uint32_t *offsets,
+                                            size_t n,
+                                            const uint64_t *times,
+                                            uint64_t now,
+                                            const uint64_t *ticks,
+                                            struct windlass_tally *tally);
+
+// How often each of n keys was seen in the window at the time now, by their hashes. counts has room
+// for n, and may not overlap with hashes.
+//
+// Errors: WINDLASS_E_NULL (counter; hashes or counts, and n is not 0), WINDLASS_E_RANGE (n; a pointer
+// is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_count_hashes(const struct windlass_counter *counter,
+                                              const struct windlass_hash *hashes,
+                                              size_t n,
+                                              uint64_t now,
+                                              uint64_t *counts);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_counter_stats). Looks at a
+// sample of the rows: microseconds, not nanoseconds.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_get_stats(const struct windlass_counter *counter,
+                                           struct windlass_counter_stats *out,
+                                           uint32_t struct_size);
+
+// Upkeep, most of which calls do by themselves while events come: moves time on to now, lets go what
+// is behind the window, and clears up to budget KiB of it for its next use. After a window of
+// silence it gives back the memory. Of use after a silence, and from a thread beside the callers.
+//
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_counter_maintain_at(struct windlass_counter *counter,
+                                     uint64_t now,
+                                     size_t budget);
 
 // Makes a windlass_ring without nodes as config says, and stores it in out; free it with
 // windlass_ring_free.

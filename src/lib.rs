@@ -6,6 +6,8 @@
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
 //! | how many are ahead of me? who is next? | [`FifoIndex`] | no tree: a rank is a subtraction |
+//! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
+//! | which keys are the hottest? | [`TopK`] | exact and certified, with bounds where it is not |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
@@ -28,6 +30,7 @@
 //! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
 
 mod bloom;
+mod count;
 mod dedup;
 mod error;
 mod fifo;
@@ -43,9 +46,14 @@ mod settings;
 mod sync;
 mod table;
 mod time;
+mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use count::{
+    Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
+    Writer,
+};
 pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
@@ -60,6 +68,7 @@ pub use limit::{
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
+pub use topk::{TopK, TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats};
 pub use verdict::Verdict;
 
 #[cfg(doctest)]
@@ -71,11 +80,13 @@ struct ReadmeExamples;
 #[doc(hidden)]
 pub mod model {
     pub use crate::{
+        count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
-        limit::model::{Limiters, OneLimiter, Rings},
+        limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
+        topk::model::*,
     };
 }

@@ -151,17 +151,11 @@ impl<T: Zeroable> Drop for Slab<T> {
     }
 }
 
-/// A part of an array, which goes when all of its parts have; or all of it.
+/// A part of an array, or all of it, which goes when all of its parts have.
 pub(crate) struct Part<T: Zeroable> {
     items: NonNull<T>,
     len: usize,
-    _whole: Whole<T>,
-}
-
-#[allow(dead_code)] // they keep it
-enum Whole<T: Zeroable> {
-    Own(Slab<T>),
-    Shared(Arc<Slab<T>>),
+    whole: Arc<Slab<T>>,
 }
 
 // SAFETY: shares a slab, which may be sent and shared.
@@ -174,11 +168,23 @@ impl<T: Zeroable> Part<T> {
     pub(crate) fn of(whole: &Arc<Slab<T>>, items: Range<usize>) -> Option<Part<T>> {
         let part = whole.get(items)?;
         let (items, len) = (NonNull::from(part).cast(), part.len());
-        Some(Part { items, len, _whole: Whole::Shared(whole.clone()) })
+        Some(Part { items, len, whole: whole.clone() })
     }
 
     pub(crate) fn all(whole: Slab<T>) -> Part<T> {
-        Part { items: whole.items, len: whole.len, _whole: Whole::Own(whole) }
+        Part { items: whole.items, len: whole.len, whole: Arc::new(whole) }
+    }
+
+    /// The same part.
+    pub(crate) fn share(&self) -> Part<T> {
+        Part { items: self.items, len: self.len, whole: self.whole.clone() }
+    }
+
+    /// [`Slab::touch`], of all of an array that nobody shares.
+    pub(crate) fn touch(&mut self, items: Range<usize>) {
+        if let Some(whole) = Arc::get_mut(&mut self.whole) {
+            whole.touch(items);
+        }
     }
 }
 

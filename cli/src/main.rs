@@ -3,7 +3,7 @@
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
-//! `--approx`).
+//! `--approx`); that go by panes: `grid`.
 
 mod args;
 mod dedup;
@@ -12,6 +12,7 @@ mod distinct;
 mod failure;
 mod filter;
 mod generate;
+mod grid;
 mod input;
 mod limit;
 mod output;
@@ -19,6 +20,7 @@ mod rank;
 mod ring;
 mod room;
 mod sift;
+mod top;
 
 use std::{io::Write, process::ExitCode};
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
         Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
         Ok(Cli { command: Command::Rank(args) }) => rank::run(&args),
+        Ok(Cli { command: Command::Top(args) }) => top::run(&args),
         Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),

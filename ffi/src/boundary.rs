@@ -46,6 +46,15 @@ pub(crate) unsafe fn slice<'a, T>(at: *const T, len: usize) -> Result<&'a [T], w
     Ok(unsafe { std::slice::from_raw_parts(at, len) })
 }
 
+/// Of length `len`, or none at all.
+///
+/// # Safety
+/// As `slice`.
+pub(crate) unsafe fn optional<'a, T>(at: *const T, len: usize) -> Result<Option<&'a [T]>, windlass_status> {
+    // SAFETY: the caller's promise.
+    if at.is_null() { Ok(None) } else { unsafe { slice(at, len) }.map(Some) }
+}
+
 /// Where to write `len` items; nothing if `at` is NULL.
 ///
 /// # Safety

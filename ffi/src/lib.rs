@@ -10,6 +10,7 @@
 #![warn(clippy::undocumented_unsafe_blocks)]
 
 mod boundary;
+mod handle;
 mod ids;
 mod sized;
 
@@ -27,5 +28,9 @@ pub mod dedup;
 pub mod bloom;
 
 pub mod limiter;
+
+pub mod counter;
+
+pub mod fifo;
 
 pub mod ring;

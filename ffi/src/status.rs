@@ -44,6 +44,10 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
 /// The ring has no node.
 pub const WINDLASS_E_NO_NODE: i32 = -12;
+/// What is to be copied is longer than the room for it. Its length is told, and nothing was changed.
+pub const WINDLASS_E_TOO_SMALL: i32 = -13;
+/// Another key that is in the queue has the same hash. Nothing was changed.
+pub const WINDLASS_E_COLLISION: i32 = -14;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -69,6 +73,8 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
         WINDLASS_E_NO_NODE => c"the ring has no node",
+        WINDLASS_E_TOO_SMALL => c"what is to be copied is longer than the room for it",
+        WINDLASS_E_COLLISION => c"another key has the same hash",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -162,7 +168,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 12] = [
+    const ALL: [windlass_status; 14] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -175,6 +181,8 @@ mod tests {
         WINDLASS_E_LEASE,
         WINDLASS_E_TOO_LONG,
         WINDLASS_E_NO_NODE,
+        WINDLASS_E_TOO_SMALL,
+        WINDLASS_E_COLLISION,
     ];
 
     fn fresh() -> windlass_error {
@@ -222,7 +230,7 @@ mod tests {
         assert_eq!(status, WINDLASS_E_PANIC);
         assert_eq!(error.code, WINDLASS_E_PANIC);
         let status: i64 = boundary::guard::<_, windlass_status>(|| panic!("expected by a test"));
-        assert_eq!(status, WINDLASS_E_PANIC.into());
+        assert_eq!(status, i64::from(WINDLASS_E_PANIC));
     }
 
     #[test]

@@ -12,15 +12,15 @@ use std::{
     process::{Command, Stdio},
 };
 
-use support::{Language, STATIC_LIBS, checked, checker, library, program, root, run};
+use support::{Language, STATIC_LIBS, checked, checker, languages, library, program, root, run};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// Builds it in both languages, and does this with each.
+/// Builds it in both languages, and does this with each. (Under valgrind in one.)
 fn both(name: &str, with: impl Fn(&Path)) {
-    for language in [Language::C, Language::Cpp] {
+    for &language in languages() {
         if let Some(program) = program(&source(name), language) {
             with(&program);
             fs::remove_file(program).expect("was made");
@@ -61,6 +61,16 @@ fn bloom() {
 #[test]
 fn limiter() {
     both("limiter.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
+fn counter() {
+    both("counter.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
+fn fifo() {
+    both("fifo.c", |program| drop(run(&mut checked(program))));
 }
 
 #[test]
@@ -169,6 +179,21 @@ fn the_lines_about_limiters() {
         void serve(uint64_t, uint64_t);\nvoid refuse(uint64_t);\n\
         void shown(const uint8_t *, size_t, uint64_t);\n\
         void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+        windlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// What docs/c.md shows of queues, within a function, compiles in both languages.
+#[test]
+fn the_lines_about_queues() {
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## How many are ahead\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("queues.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        void serve(uint64_t);\nvoid refuse(uint64_t);\n\
+        void shown(const uint8_t *, size_t, const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *key, size_t len, const uint8_t *value, size_t value_len, uint64_t now) {\n\
         windlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
     compiles(&shown);

@@ -120,6 +120,34 @@ fn one_winner_at_home() {
     });
 }
 
+/// A call for a key that lives at home begins before the first half, and ends whenever it likes: nobody waits for it. Meanwhile the key
+/// dies, and another may take its cell.
+fn changed_at_home_without_a_pin() {
+    bounded(10, || {
+        let t = Arc::new(full());
+        let t2 = t.clone();
+        let unpinned = thread::spawn(move || t2.increment_at_home(9));
+        t.close();
+        t.open();
+        t.advance(6);
+        assert_eq!(t.insert(5, 12), Ok(true));
+        let counted = unpinned.join().unwrap();
+        assert_eq!(t.get(9), counted.then_some(7));
+        assert_eq!(t.get(5), Some(12));
+    });
+}
+
+#[test]
+fn who_stays_at_home_needs_no_pin() {
+    changed_at_home_without_a_pin();
+}
+
+#[test]
+#[should_panic(expected = "decided on")]
+fn twin_takes_what_another_has_taken() {
+    with(Twin::TakenAtHome, changed_at_home_without_a_pin);
+}
+
 /// A key that is outside is gone by the horizon of the one who takes the flag, and live by that of a caller who changes it.
 #[test]
 fn a_key_that_dies_meanwhile() {

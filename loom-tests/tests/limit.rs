@@ -4,10 +4,9 @@
 
 use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
-use std::time::Duration;
 use windlass::{
-    Algorithm, KeyedLimiter, Quota, Tick,
-    model::{Limiters, OneLimiter, Table, Twin, with},
+    Algorithm,
+    model::{Limiters, Newest, OneLimiter, Table, Twin, with},
 };
 
 /// The time of the tests, well after that of empty states.
@@ -169,20 +168,17 @@ fn twin_puts_the_stamp_in_first() {
     with(Twin::StampFirst, expiry_of_a_log);
 }
 
-/// Two move time on at once, one of them further. What comes within a jump of the later time is no jump.
+/// Two move time on at once, one of them further, while a third looks on.
 fn time_goes_on() {
-    bounded_by_two(20, || {
-        let second = |n: u64| Tick(n * 1_000_000_000);
-        let limiter = KeyedLimiter::builder(Quota::new(1, Duration::from_secs(1))).clients(1);
-        let limiter = Arc::new(limiter.max_jump(Duration::from_secs(10)).build().unwrap());
-        limiter.maintain_at(second(0), 0);
-        let _ = limiter.check_at(1_u64, 0, second(0));
-        let other = limiter.clone();
-        let other = thread::spawn(move || other.maintain_at(second(2), 0));
-        limiter.maintain_at(second(9), 0);
-        other.join().unwrap();
-        let _ = limiter.check_at(1_u64, 0, second(18));
-        assert_eq!(limiter.stats().jumps, 0, "time went back");
+    bounded(10, || {
+        let newest = Arc::new(Newest::new());
+        let (a, b) = (newest.clone(), newest.clone());
+        let a = thread::spawn(move || a.raise(2));
+        let b = thread::spawn(move || (b.get(), b.get()));
+        newest.raise(9);
+        a.join().unwrap();
+        let (first, second) = b.join().unwrap();
+        assert!(first <= second && newest.get() == 9, "time went back: {first}, {second}, {}", newest.get());
     });
 }
 

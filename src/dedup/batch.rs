@@ -1,79 +1,7 @@
 //! Many observations in one call: all are hashed and their memory asked for ahead of the work.
 
 use super::{Dedup, Outcome};
-use crate::{
-    hash::{Key, KeyHash},
-    sync::{Wide, epoch, with_wide},
-    table::{Ahead, Pinned},
-    time::Tick,
-};
-
-/// How many events of a batch are on their way from memory: enough to keep a core's line buffers busy.
-const AHEAD: usize = 16;
-
-/// For how many events a batch holds its pin: long enough to be free, short enough not to hold back memory.
-const PINNED: usize = 64;
-
-/// .. and how many its key's bytes, where they are compared: the bucket, which says where they lie, has to be here by then.
-const SOON: usize = AHEAD / 2;
-
-/// Observes the i-th event of a batch.
-trait Observe {
-    /// What is to be done for an event of which the bucket is here.
-    #[inline(always)]
-    fn prepare<W: Wide>(&self, _: &Pinned<'_, W>, _: KeyHash) {}
-
-    /// `ahead`: for all events under one pin.
-    fn observe<'g, W: Wide>(
-        &self,
-        dedup: &Dedup,
-        table: &Pinned<'g, W>,
-        ahead: &Ahead<'g>,
-        i: usize,
-        hash: KeyHash,
-        now: Tick,
-    ) -> Outcome;
-}
-
-struct ByHash;
-
-impl Observe for ByHash {
-    #[inline(always)]
-    fn observe<'g, W: Wide>(
-        &self,
-        dedup: &Dedup,
-        table: &Pinned<'g, W>,
-        _: &Ahead<'g>,
-        _: usize,
-        hash: KeyHash,
-        now: Tick,
-    ) -> Outcome {
-        dedup.observe_pinned(table, hash, now)
-    }
-}
-
-/// Of the i-th key.
-struct ByBytes<F>(F);
-
-impl<K: Key, F: Fn(usize) -> K> Observe for ByBytes<F> {
-    #[inline(always)]
-    fn prepare<W: Wide>(&self, table: &Pinned<'_, W>, hash: KeyHash) {
-        table.prefetch_bytes(hash);
-    }
-
-    #[inline(always)]
-    fn observe<'g, W: Wide>(
-        &self,
-        dedup: &Dedup,
-        table: &Pinned<'g, W>,
-        ahead: &Ahead<'g>,
-        i: usize,
-        hash: KeyHash,
-        now: Tick,
-    ) -> Outcome {
-        dedup.observe_exact(table, hash, self.0(i), Some(ahead), now)
-    }
-}
+use crate::{hash::Key, sync::with_wide, time::Tick};
 
 impl Dedup {
     /// Observes `keys` in order, now. `outcomes` is cleared and gets one outcome for each.
@@ -120,47 +48,24 @@ impl Dedup {
             let (key, tick) = event(i);
             (key.key_hash(self.seed), tick)
         };
-        if self.table.is_exact() {
-            self.run(n, hashed, &ByBytes(|i| event(i).0), outcomes);
+        with_wide!(self.table.wide(), wide => if self.table.is_exact() {
+            self.table.in_turn(
+                wide,
+                n,
+                hashed,
+                |table, hash| table.prefetch_bytes(hash),
+                |table, ahead, i, (hash, now)| self.observe_exact(table, hash, event(i).0, Some(ahead), now),
+                outcomes,
+            );
         } else {
-            self.run(n, hashed, &ByHash, outcomes);
-        }
-    }
-
-    #[inline(always)]
-    fn run(
-        &self,
-        n: usize,
-        event: impl Fn(usize) -> (KeyHash, Tick),
-        observe: &impl Observe,
-        outcomes: &mut impl Extend<Outcome>,
-    ) {
-        // A rolling look ahead: while one event is judged, the bucket of the one `AHEAD` after it is on its way.
-        with_wide!(self.table.wide(), wide => {
-            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, Tick(0)); AHEAD];
-            for start in (0..n).step_by(PINNED) {
-                let guard = epoch::pin();
-                let (table, room) = (self.table.pinned(wide, &guard), Ahead::default());
-                let fetch = |i: usize| {
-                    let (hash, now) = event(i);
-                    table.prefetch(hash);
-                    (hash, now)
-                };
-                if start == 0 {
-                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-                        *slot = fetch(i);
-                    }
-                }
-                outcomes.extend((start..n.min(start + PINNED)).map(|i| {
-                    let (hash, now) = ahead[i % AHEAD];
-                    if i + AHEAD < n {
-                        ahead[i % AHEAD] = fetch(i + AHEAD);
-                    }
-                    observe.prepare(&table, ahead[(i + SOON) % AHEAD].0);
-                    observe.observe(self, &table, &room, i, hash, now)
-                }));
-                table.give_back(&room);
-            }
+            self.table.in_turn(
+                wide,
+                n,
+                hashed,
+                |_, _| (),
+                |table, _, _, (hash, now)| self.observe_pinned(table, hash, now),
+                outcomes,
+            );
         });
     }
 }

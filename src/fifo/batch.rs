@@ -22,7 +22,7 @@ const AHEAD: usize = 16;
 const SOON: usize = AHEAD / 2;
 
 /// For so many calls no memory comes back.
-const PINNED: usize = 64;
+const PINNED: usize = 32;
 
 impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
     /// Puts entries at the tail in order, all at `now`. `outcomes` is cleared and gets one for each.
@@ -33,29 +33,27 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         outcomes: &mut Vec<Result<Pushed, PushRefused>>,
     ) {
         outcomes.clear();
-        let (mut entries, mut ahead) =
-            (entries.into_iter(), std::collections::VecDeque::with_capacity(AHEAD));
-        let mut fetch = || {
-            let (key, value) = entries.next()?;
-            let hash = key.key_hash(self.seed);
-            self.table.prefetch(hash);
-            Some((hash, key, value))
-        };
-        ahead.extend((0..AHEAD).map_while(|_| fetch()));
-        with_wide!(self.table.wide(), wide => {
-            while !ahead.is_empty() {
-                let guard = epoch::pin();
-                let places = self.places(wide, &guard);
-                for _ in 0..PINNED {
-                    let Some((hash, key, value)) = ahead.pop_front() else { break };
-                    ahead.extend(fetch());
-                    let pushed = key.with_bytes(|kind, bytes| {
-                        let named = Named { hash, bytes: (kind, bytes) };
-                        self.queue.push(&places, wide, named, value, now.0, &guard)
-                    });
-                    outcomes.push(self.counted(pushed));
-                }
+        let mut entries = entries.into_iter();
+        let mut some = Vec::with_capacity(PINNED);
+        with_wide!(self.table.wide(), wide => loop {
+            // (Whatever gives them may take its time: it is not asked while memory is held back.)
+            some.extend(entries.by_ref().take(PINNED).map(|(key, value)| {
+                let hash = key.key_hash(self.seed);
+                self.table.prefetch(hash);
+                (hash, key, value)
+            }));
+            if some.is_empty() {
+                return;
             }
+            let guard = epoch::pin();
+            let places = self.places(wide, &guard);
+            outcomes.extend(some.drain(..).map(|(hash, key, value)| {
+                let pushed = key.with_bytes(|kind, bytes| {
+                    let named = Named { hash, bytes: (kind, bytes) };
+                    self.queue.push(&places, wide, named, value, now.0, &guard)
+                });
+                self.counted(pushed)
+            }));
         });
     }
 

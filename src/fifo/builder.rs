@@ -51,8 +51,9 @@ impl FifoBuilder {
         self
     }
 
-    /// Lets it hold as many entries as this memory has room for, half of it for the table and half for the entries. (A value's own heap
-    /// memory, and that of keys of more than 21 bytes, is not counted.) Default: it holds the capacity.
+    /// Lets it hold as many entries as this memory has room for, half of it for the table and half for the entries, also those that have
+    /// been popped and wait until calls under way have ended. (A value's own heap memory, and that of keys of more than 21 bytes, is not counted.) Default: it
+    /// holds the capacity.
     pub fn max_memory(mut self, bytes: u64) -> Self {
         self.max_memory = Some(bytes);
         self
@@ -83,7 +84,7 @@ impl FifoBuilder {
     pub fn memory_bytes<V: Clone + Send + Sync + 'static>(&self) -> Result<u64, ConfigError> {
         let bits = self.bits();
         let segments = (self.capacity as u64).div_ceil(1 << bits) + 1;
-        Ok(self.geometry()?.bytes() + segments * Log::<V>::segment_bytes(bits))
+        Ok(self.geometry()?.bytes().saturating_add(segments.saturating_mul(Log::<V>::segment_bytes(bits))))
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
@@ -98,9 +99,10 @@ impl FifoBuilder {
         })
     }
 
-    /// The table's horizon follows the head in steps of this, a power of two: a segment at most.
+    /// The table's horizon follows the head in steps of this, a power of two: a segment at most. Each is a share of the table's upkeep, of which there
+    /// are to be some 1024 while the queue goes round.
     fn granule(&self) -> u64 {
-        1 << (self.capacity / 64).max(1).ilog2().clamp(BITS.0, self.bits())
+        1 << (self.capacity / 1024).max(1).ilog2().clamp(BITS.0, self.bits())
     }
 
     /// About 64 segments and more.
@@ -115,7 +117,8 @@ impl FifoBuilder {
             // As many holes as entries.
             None => ((self.capacity as u64).div_ceil(1 << bits).saturating_mul(2) + 2, None),
             Some(_) => {
-                let most = settings::max_memory(self.max_memory, least * 2)?.unwrap_or(u64::MAX) / 2;
+                let most =
+                    settings::max_memory(self.max_memory, least.saturating_mul(2))?.unwrap_or(u64::MAX) / 2;
                 (most / Log::<V>::segment_bytes(bits), Some(most))
             }
         };
@@ -128,8 +131,6 @@ impl FifoBuilder {
         let ring = usize::try_from(segments.max(3)).ok().and_then(usize::checked_next_power_of_two);
         let ring =
             ring.ok_or_else(|| ConfigError::new("capacity", self.capacity, "what fits into memory"))?;
-        // Of a limit in bytes no more than that.
-        let ring = if self.max_memory.is_some() && ring as u64 > segments { ring / 2 } else { ring };
         Ok(Sizes { bits, ring: ring.max(4), table })
     }
 
@@ -143,10 +144,11 @@ impl FifoBuilder {
         let clock = settings::clock(self.clock, Window::time(Duration::from_nanos(1)))?;
         let span = (ring as u64) << bits;
         let table = KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?;
+        let memory = limit.map_or(u64::MAX, |most| most.saturating_sub(Log::<V>::ring_bytes(ring)));
         let capacity = if limit.is_some() { u64::MAX >> 1 } else { self.capacity as u64 };
         Ok(FifoIndex {
             table,
-            queue: Queue::new(Log::new(bits, ring, capacity), self.on_present),
+            queue: Queue::new(Log::new(bits, ring, capacity, memory), self.on_present),
             granule,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock,

@@ -10,12 +10,13 @@
 
 use super::entry::Record;
 use crate::sync::{
-    AtomicU64, CachePadded, Look, Number, Numbers,
+    AtomicU64, Budget, CachePadded, Look, Number, Numbers,
     Ordering::{AcqRel, Acquire, Relaxed},
-    Run, Wide,
+    Run, Share, Wide,
     epoch::{Guard, Link},
     prefetch, twin,
 };
+use std::sync::Arc;
 
 pub(super) struct Log<V: Send + Sync + 'static> {
     ring: Box<[Link<Segment<V>>]>,
@@ -25,8 +26,10 @@ pub(super) struct Log<V: Send + Sync + 'static> {
     /// The number of the oldest entry. On a line of its own: every rank reads it.
     head: CachePadded<AtomicU64>,
     tail: CachePadded<Numbers>,
-    /// Holes between head and tail. Relaxed: a count, which may be behind by the calls under way, and for them fall below 0.
+    /// Holes between head and tail. Relaxed: a count, which may be behind by the calls under way, and for them fall below 0; never ahead.
     holes: CachePadded<AtomicU64>,
+    /// Of segments, also of those that wait until calls under way have ended.
+    memory: Arc<Budget>,
 }
 
 pub(super) struct Segment<V> {
@@ -34,12 +37,19 @@ pub(super) struct Segment<V> {
     /// A bit for each hole, and how many there are. Relaxed: counts.
     bitmap: Box<[AtomicU64]>,
     holes: AtomicU64,
+    /// Given back when it is freed. None: it is gone, or there was no more when it had to be opened.
+    _memory: Option<Share>,
 }
 
 impl<V> Segment<V> {
-    fn new(first: u64, slots: usize) -> Segment<V> {
+    fn new(first: u64, slots: usize, memory: Option<Share>) -> Segment<V> {
         let words = (0..slots.div_ceil(64)).map(|_| AtomicU64::new(0));
-        Segment { run: Run::new(first, slots), bitmap: words.collect(), holes: AtomicU64::new(0) }
+        Segment {
+            run: Run::new(first, slots),
+            bitmap: words.collect(),
+            holes: AtomicU64::new(0),
+            _memory: memory,
+        }
     }
 
     /// How many of the slots `from..to` are holes.
@@ -85,9 +95,10 @@ fn words(from: u64, to: u64) -> impl Iterator<Item = (usize, u64)> {
 }
 
 impl<V: Send + Sync + 'static> Log<V> {
-    /// `ring`: segments, a power of two, 2 at least.
-    pub(super) fn new(bits: u32, ring: usize, capacity: u64) -> Log<V> {
+    /// `ring`: segments, a power of two, 2 at least. `memory`: bytes of segments.
+    pub(super) fn new(bits: u32, ring: usize, capacity: u64, memory: u64) -> Log<V> {
         Log {
+            memory: Budget::new(memory),
             ring: (0..ring).map(|_| Link::none()).collect(),
             bits,
             capacity,
@@ -101,6 +112,11 @@ impl<V: Send + Sync + 'static> Log<V> {
     pub(super) fn segment_bytes(bits: u32) -> u64 {
         let slots = 1 << bits;
         Run::<Record<V>>::bytes(slots) + slots as u64 / 8 + size_of::<Segment<V>>() as u64
+    }
+
+    /// .. and of a ring of so many.
+    pub(super) fn ring_bytes(ring: usize) -> u64 {
+        (ring * size_of::<Link<Segment<V>>>()) as u64
     }
 
     /// Acquire; pairs with the release of `pass`: what was popped before is seen.
@@ -125,15 +141,18 @@ impl<V: Send + Sync + 'static> Log<V> {
         (self.tail(wide) - head).saturating_sub(self.holes())
     }
 
-    /// The next number, if there is room. `more`: it is for a key that is there, and takes no more room than it has.
+    /// The next number, if there is room. `moves`: it is for an entry that is there, and has room.
     #[inline(always)]
-    pub(super) fn take(&self, wide: impl Wide, stamp: u64, more: u64) -> Option<Number> {
+    pub(super) fn take(&self, wide: impl Wide, stamp: u64, moves: bool) -> Option<Number> {
         self.tail.take(wide, stamp, |next| {
+            // The head before the holes: there are never fewer than it is told.
             let head = self.head();
             // (It may have passed `next` meanwhile; then another has taken that.)
             let live = next.saturating_sub(head).saturating_sub(self.holes());
             let ahead = (next >> self.bits).saturating_sub(head >> self.bits);
-            live < self.capacity + more && ahead < self.ring.len() as u64 - 1
+            let room = (moves || live < self.capacity) && ahead < self.ring.len() as u64 - 1;
+            // A number in a segment that may have to be opened, and one that has been given out before.
+            room && self.memory.left() >= 2 * Self::segment_bytes(self.bits)
         })
     }
 
@@ -174,7 +193,8 @@ impl<V: Send + Sync + 'static> Log<V> {
                 Some(segment) if segment.run.first() > first => return None,
                 // What was here has been passed, since its place was given out again.
                 _ => {
-                    let _ = link.exchange(old, Some(Segment::new(first, 1 << self.bits)), guard);
+                    let memory = self.memory.take(Self::segment_bytes(self.bits));
+                    let _ = link.exchange(old, Some(Segment::new(first, 1 << self.bits, memory)), guard);
                 }
             }
         }
@@ -224,12 +244,16 @@ impl<V: Send + Sync + 'static> Log<V> {
     /// Moves the head past a number of which nothing is left. Whether it was this call that did.
     #[inline(always)]
     pub(super) fn pass(&self, number: u64, is_hole: bool, guard: &Guard) -> bool {
-        // Release: who sees the head there sees that all before it is over.
-        if self.head.compare_exchange(number, number + 1, AcqRel, Acquire).is_err() {
-            return false;
-        }
+        // Before the head, so that no room is taken for it twice: who sees the head there sees a hole less.
         if is_hole {
             self.holes.fetch_sub(1, Relaxed);
+        }
+        // Release: who sees the head there sees that all before it is over.
+        if self.head.compare_exchange(number, number + 1, AcqRel, Acquire).is_err() {
+            if is_hole {
+                self.holes.fetch_add(1, Relaxed);
+            }
+            return false;
         }
         if self.first(number + 1) > number {
             self.let_go(number, guard);
@@ -242,12 +266,7 @@ impl<V: Send + Sync + 'static> Log<V> {
     #[inline(never)]
     fn let_go(&self, number: u64, guard: &Guard) {
         let Some(segment) = self.segment(number, guard) else { return };
-        let rest = Segment {
-            run: Run::new(self.first(number), 0),
-            bitmap: Box::default(),
-            holes: AtomicU64::new(0),
-        };
-        let rest = (!twin!(ForgetSegment)).then_some(rest);
+        let rest = (!twin!(ForgetSegment)).then(|| Segment::new(self.first(number), 0, None));
         // (Nobody else takes it out: who needs its place finds the head past it.)
         let _ = self.link(number).exchange(Some(segment), rest, guard);
     }
@@ -258,8 +277,8 @@ impl<V: Send + Sync + 'static> Log<V> {
         there.filter(|segment| !segment.run.is_gone()).count() as u64
     }
 
-    pub(super) fn bytes(&self, guard: &Guard) -> u64 {
-        size_of_val::<[_]>(&self.ring) as u64 + self.segments(guard) * Self::segment_bytes(self.bits)
+    pub(super) fn bytes(&self) -> u64 {
+        Self::ring_bytes(self.ring.len()) + self.memory.used()
     }
 
     /// How many of the numbers `from..to` are holes. (Of a segment that has gone meanwhile all.)

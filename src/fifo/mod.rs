@@ -77,7 +77,7 @@ use std::fmt;
 /// # Memory
 /// 40 bytes in the table for each entry of the capacity, and for each that is there 56 and its value: 104 with values of 8 bytes. An entry that
 /// is moved leaves a hole until the head has passed it. There may be as many holes as the capacity has entries; then a push finds
-/// it full.
+/// it full. A segment that the head has passed is freed when the calls have ended that may look at it.
 pub struct FifoIndex<V: Clone + Send + Sync + 'static> {
     table: KeyTable,
     queue: Queue<V>,
@@ -108,7 +108,7 @@ pub struct FifoStats {
     pub holes: u64,
     /// Entries that it may hold. (Of a limit in bytes: for which the table is meant at its present size.)
     pub capacity: u64,
-    /// Bytes of tables and segments.
+    /// Bytes of tables and segments: see [`FifoIndex::memory_bytes`].
     pub memory_bytes: u64,
     /// Segments of entries.
     pub segments: u64,
@@ -204,7 +204,11 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
     #[inline(always)]
     fn counted(&self, pushed: Result<Pushed, PushRefused>) -> Result<Pushed, PushRefused> {
         match pushed {
-            Err(PushRefused::Full) => self.counts.full.add(1),
+            Err(PushRefused::Full) => {
+                self.counts.full.add(1);
+                // If memory was short: what has been passed may come back.
+                epoch::collect();
+            }
             Err(PushRefused::Collision) => self.counts.collisions.add(1),
             Ok(_) => {}
         }
@@ -252,6 +256,13 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
     #[must_use = "the entry is gone"]
     pub fn pop_until(&self, now: Tick) -> Option<Entry<V>> {
         self.front(Front::Take, |record| record.stamp <= now.0)
+    }
+
+    /// Takes the oldest entry out if it is `wanted`, by its key, value and time: which is asked of it alone, now and then more than once, and is to
+    /// answer at once.
+    #[must_use = "the entry is gone"]
+    pub fn pop_if(&self, wanted: impl Fn(&EntryKey, &V, Tick) -> bool) -> Option<Entry<V>> {
+        self.front(Front::Take, |record| wanted(&record.key, &record.value, Tick(record.stamp)))
     }
 
     /// The oldest entry.
@@ -349,10 +360,11 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         }
     }
 
-    /// Bytes that it takes now, of tables and segments. (What values and keys of more than 21 bytes have allocated is not counted.)
+    /// Bytes that it takes now, of tables and segments, also of segments that have been passed and are held back by calls under way. (What
+    /// values and keys of more than 21 bytes have allocated is not counted.)
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.table.bytes() + self.queue.log.bytes(&epoch::pin())
+        self.table.bytes() + self.queue.log.bytes()
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]), or to let another node agree.

@@ -86,7 +86,7 @@ pub(super) struct Found<'g, V> {
 #[derive(Clone, Copy)]
 enum Seen {
     Mine,
-    /// A later one of the key has been published, or the head is past this one.
+    /// A later one of the key has been published, or the head is past this one, or it was to be moved and has been popped.
     Later,
     Live(u64),
     /// In the table, but not yet live.
@@ -159,8 +159,8 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         guard: &Guard,
     ) -> Result<Pushed, PushRefused> {
         loop {
-            let number = match self.take(keys, wide, key, stamp, guard) {
-                Ok(number) => number,
+            let (number, has_room) = match self.take(keys, wide, key, stamp, guard) {
+                Ok(taken) => taken,
                 Err(answer) => return answer,
             };
             let (at, stamp) = (number.value(), number.stamp());
@@ -172,7 +172,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
                 None => Err(record),
             };
             value = match filled {
-                Ok((run, record)) => match self.settle(keys, at, (run, record), guard) {
+                Ok((run, record)) => match self.settle(keys, at, (run, record), has_room, guard) {
                     Settled::Live(false) => return Ok(Pushed::New(at)),
                     Settled::Live(true) => return Ok(Pushed::Moved(at)),
                     Settled::Present(there) => return Ok(Pushed::Present(there)),
@@ -186,7 +186,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         }
     }
 
-    /// A number for a push, or its answer.
+    /// A number for a push, and whether there is room for another entry; or its answer.
     #[inline(always)]
     fn take(
         &self,
@@ -195,39 +195,44 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         key: Named<'_>,
         stamp: u64,
         guard: &Guard,
-    ) -> Result<Number, Result<Pushed, PushRefused>> {
+    ) -> Result<(Number, bool), Result<Pushed, PushRefused>> {
         if self.on_present == OnPresent::Keep
             && let Some(found) = self.find(keys, key, guard)
         {
             return Err(Ok(Pushed::Present(found.number)));
         }
-        if let Some(number) = self.log.take(wide, stamp, 0) {
-            return Ok(number);
+        if let Some(number) = self.log.take(wide, stamp, false) {
+            return Ok((number, true));
         }
         // What is moved takes the room that it has.
         let moves = self.on_present == OnPresent::MoveToTail && self.find(keys, key, guard).is_some();
-        moves.then(|| self.log.take(wide, stamp, 1)).flatten().ok_or(Err(PushRefused::Full))
+        let number = moves.then(|| self.log.take(wide, stamp, true)).flatten();
+        number.map(|number| (number, false)).ok_or(Err(PushRefused::Full))
     }
 
-    /// Brings a slot that was written to its end. (By its run: the segment may go meanwhile.)
+    /// Brings a slot that was written to its end. (By its run: the segment may go meanwhile.) Unless it `has_room` only in the place of
+    /// another.
     #[inline(always)]
     fn settle(
         &self,
         keys: &impl Keys,
         number: u64,
         (run, record): (&Run<Record<V>>, &Record<V>),
+        has_room: bool,
         guard: &Guard,
     ) -> Settled {
         let (mine, mut moved) = (number + 1, false);
         loop {
+            let may = has_room || moved;
             let seen = keys.update(record.hash, |state, gone| match state {
-                None if mine > gone => Decision::Publish(mine, Seen::Mine),
+                None if mine > gone && may => Decision::Publish(mine, Seen::Mine),
                 None => Decision::Keep(Seen::Later),
                 Some(state) if state == mine => Decision::Keep(Seen::Mine),
                 Some(state) if state > mine => Decision::Keep(Seen::Later),
                 Some(state) => match self.at(state - 1, number, record, guard) {
                     Some(seen) => Decision::Keep(seen),
-                    None => Decision::Publish(mine, Seen::Mine),
+                    None if may => Decision::Publish(mine, Seen::Mine),
+                    None => Decision::Keep(Seen::Later),
                 },
             });
             match seen {
@@ -300,7 +305,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         if let Some(run) = self.log.segment(number, guard).map(|segment| &segment.run)
             && let Some(Look::Filled(WRITTEN, record)) = run.look(number)
         {
-            self.settle(keys, number, (run, record), guard);
+            self.settle(keys, number, (run, record), true, guard);
         }
     }
 
@@ -437,9 +442,13 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
 
     /// How many entries have a stamp less than this.
     pub(super) fn count_before(&self, wide: impl Wide, stamp: u64, guard: &Guard) -> u64 {
-        let head = self.log.head();
-        let (mut from, mut to) = (head, self.log.tail(wide));
-        while from < to {
+        let (mut from, mut to) = (self.log.head(), self.log.tail(wide));
+        loop {
+            // (It may have passed them meanwhile.)
+            from = from.max(self.log.head());
+            if from >= to {
+                break;
+            }
             let middle = from + (to - from) / 2;
             // Of those without a stamp it is that of the next.
             let with = (middle..to).find_map(|number| match self.log.look(number, guard) {
@@ -451,7 +460,6 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
                 _ => to = middle,
             }
         }
-        // (The head may have passed it meanwhile.)
-        self.ahead(from, head, guard).unwrap_or(0)
+        self.rank_of(from, guard).unwrap_or(0)
     }
 }

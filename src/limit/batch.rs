@@ -1,17 +1,7 @@
 //! Many calls in one: all are hashed and their memory asked for ahead of the work.
 
-use super::{admission::Admission, algorithm::with_judge, keyed::KeyedLimiter};
-use crate::{
-    hash::{Key, KeyHash},
-    sync::{epoch, with_wide},
-    time::Tick,
-};
-
-/// How many calls ahead of its turn the bucket of one is asked for.
-const AHEAD: usize = 16;
-
-/// For so many calls no memory comes back.
-const PINNED: usize = 256;
+use super::{admission::Admission, algorithm::with_judge, judge::Judge, keyed::KeyedLimiter};
+use crate::{hash::Key, sync::with_wide, time::Tick};
 
 impl KeyedLimiter {
     /// Takes a permit for each of `keys`, in order, now. `admissions` is cleared and gets one for each.
@@ -38,31 +28,20 @@ impl KeyedLimiter {
     ) {
         let hashed = |i| {
             let (key, cost, tick) = call(i);
-            (key.key_hash(self.seed()), cost, tick)
+            (key.key_hash(self.seed()), (cost, tick))
         };
-        with_judge!(self.judges(), judge => with_wide!(self.table().wide(), wide => {
-            let mut ahead = [(KeyHash { hi: 0, lo: 0 }, 0, Tick(0)); AHEAD];
-            for start in (0..n).step_by(PINNED) {
-                let guard = epoch::pin();
-                let table = self.table().pinned(wide, &guard);
-                let fetch = |i: usize| {
-                    let call = hashed(i);
-                    table.prefetch(call.0);
-                    call
-                };
-                if start == 0 {
-                    for (i, slot) in ahead.iter_mut().enumerate().take(n) {
-                        *slot = fetch(i);
-                    }
+        with_judge!(self.judges(), judge => with_wide!(self.table().wide(), wide => self.table().in_turn(
+            wide,
+            n,
+            hashed,
+            |_, _| (),
+            |table, _, _, (hash, (cost, now))| self.judged(judge, cost, now, |at| {
+                match judge.check_at_home(&(self.table(), wide), hash, cost, at) {
+                    Some(answer) => answer.into(),
+                    None => self.told(judge.check(table, hash, cost, at)),
                 }
-                admissions.extend((start..n.min(start + PINNED)).map(|i| {
-                    let (hash, cost, now) = ahead[i % AHEAD];
-                    if i + AHEAD < n {
-                        ahead[i % AHEAD] = fetch(i + AHEAD);
-                    }
-                    self.check_pinned(judge, &table, hash, cost, now)
-                }));
-            }
-        }));
+            }),
+            admissions,
+        )));
     }
 }

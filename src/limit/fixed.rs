@@ -69,26 +69,42 @@ impl Fixed {
     }
 }
 
+/// In which window, and how much of it is taken with the cost.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    window: u64,
+    taken: u64,
+}
+
 impl Meter for Fixed {
+    type Taken = Taken;
+
+    #[inline(always)]
     fn burst(&self) -> u64 {
         self.limit
     }
 
     #[inline(always)]
-    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Taken> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
-            let (left, end) = (self.limit - parts.taken, (parts.window + 1) * self.window - at);
-            if cost > left {
-                return Decision::Keep(Answer::Denied { retry_after: end });
-            }
             let taken = parts.taken + cost;
-            let reset_after = if taken == 0 { 0 } else { end };
-            let answer = Answer::Allowed { remaining: left - cost, reset_after, delay: 0 };
-            if cost == 0 {
+            let answer = Taken { window: parts.window, taken };
+            if cost == 0 || taken > self.limit {
                 return Decision::Keep(answer);
             }
             Decision::Publish(self.join(Parts { taken, ..parts }), answer)
+        }
+    }
+
+    #[inline(always)]
+    fn answer(&self, Taken { window, taken }: Taken, at: u64, _: u64) -> Answer {
+        let end = (window + 1) * self.window - at;
+        match self.limit.checked_sub(taken) {
+            None => Answer::Denied { retry_after: end },
+            Some(remaining) => {
+                Answer::Allowed { remaining, reset_after: if taken == 0 { 0 } else { end }, delay: 0 }
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::{admission::Answer, meter::Meter};
 use crate::{
     hash::KeyHash,
     sync::Wide,
-    table::{Decision, Full, Pinned},
+    table::{Decision, Full, KeyTable, Pinned},
 };
 
 /// The table, as a judge sees it.
@@ -36,10 +36,34 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Clients for Pinned<'_, W
     }
 }
 
+/// The only table there will ever be, not pinned.
+pub(crate) trait Home {
+    /// See [`KeyTable::update_at_home`].
+    fn update_at_home<R>(&self, hash: KeyHash, decide: impl Fn(Option<u64>, u64) -> Decision<R>)
+    -> Option<R>;
+}
+
+impl<W: Wide> Home for (&KeyTable, W) {
+    #[inline(always)]
+    fn update_at_home<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.0.update_at_home(self.1, hash, decide)
+    }
+}
+
 /// Times are stamps.
 pub(crate) trait Judge: Copy {
     /// Permits that can be taken at once.
     fn burst(self) -> u64;
+
+    /// [`Judge::check`] without a pin, for a client that is where it should be. `None`: nothing is done.
+    #[inline(always)]
+    fn check_at_home(self, _: &impl Home, _: KeyHash, _cost: u64, _at: u64) -> Option<Answer> {
+        None
+    }
 
     /// Takes `cost` of a client's permits, no more than the burst. Of cost 0 it tells how things stand.
     fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full>;
@@ -78,12 +102,17 @@ impl<M: Meter> Judge for &M {
     }
 
     #[inline(always)]
+    fn check_at_home(self, table: &impl Home, hash: KeyHash, cost: u64, at: u64) -> Option<Answer> {
+        Some(self.answer(table.update_at_home(hash, self.take(at, cost))?, at, cost))
+    }
+
+    #[inline(always)]
     fn check(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
-        table.update(hash, self.take(at, cost))
+        Ok(self.answer(table.update(hash, self.take(at, cost))?, at, cost))
     }
 
     fn peek(self, table: &impl Clients, hash: KeyHash, cost: u64, at: u64) -> Result<Answer, Full> {
-        table.update(hash, Meter::peek(self, at, cost))
+        Ok(self.answer(table.update(hash, Meter::peek(self, at, cost))?, at, cost))
     }
 
     fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool {

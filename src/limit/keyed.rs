@@ -1,7 +1,7 @@
 //! A limiter for each client.
 
 use super::{
-    admission::Admission,
+    admission::{Admission, Answer},
     algorithm::{Algorithm, Judges, with_judge},
     judge::Judge,
     quota::Quota,
@@ -17,7 +17,7 @@ use crate::{
         Ordering::{AcqRel, Relaxed},
         Wide, epoch, twin, with_wide,
     },
-    table::{Geometry, KeyTable, Pinned, Plan},
+    table::{Full, Geometry, KeyTable, Plan},
     time::{Clock, Tick, Window},
 };
 use std::{fmt, time::Duration};
@@ -70,7 +70,8 @@ pub struct KeyedLimiter {
     granule: u64,
     /// The newest time seen, rounded down to a granule. Relaxed: the horizon that follows from it is the table's.
     newest: CachePadded<AtomicU64>,
-    on_unknown: OnUnknown,
+    /// What a client is told that the table does not know, when it is full.
+    unknown: Admission,
     seed: Seed,
     clock: Clock,
     counts: Counts,
@@ -220,7 +221,7 @@ impl KeyedLimiterBuilder {
         let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
         let plan = Plan { geometry, span, evict_within: None, limit, bytes: None };
         Ok(KeyedLimiter {
-            table: KeyTable::new(plan).map_err(of_clients)?,
+            table: KeyTable::new(plan).map_err(of_clients)?.for_good(),
             judges,
             quota: self.quota,
             // A granule: the first call is after all that `newest` can begin with.
@@ -229,7 +230,7 @@ impl KeyedLimiterBuilder {
             max_jump,
             granule,
             newest: CachePadded::new(AtomicU64::new(0)),
-            on_unknown: self.on_unknown,
+            unknown: self.on_unknown.admission(self.quota),
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: settings::clock(self.clock, window)?,
             counts: Counts::default(),
@@ -240,6 +241,15 @@ impl KeyedLimiterBuilder {
 /// What a table calls capacity.
 fn of_clients(error: ConfigError) -> ConfigError {
     ConfigError { field: "clients", ..error }
+}
+
+/// Moves the newest time on. Of several that do so the latest stays. Model: loom-tests/tests/limit.rs.
+pub(super) fn raise(newest: &AtomicU64, at: u64) {
+    if twin!(TimeBlindly) {
+        newest.store(at.max(newest.load(Relaxed)), Relaxed);
+    } else {
+        newest.fetch_max(at, AcqRel);
+    }
 }
 
 impl KeyedLimiter {
@@ -262,10 +272,11 @@ impl KeyedLimiter {
     #[inline]
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
-        self.table.prefetch(hash);
         with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
-            let guard = epoch::pin();
-            self.check_pinned(judge, &self.table.pinned(wide, &guard), hash, cost, now)
+            self.judged(judge, cost, now, |at| match judge.check_at_home(&(&self.table, wide), hash, cost, at) {
+                Some(answer) => answer.into(),
+                None => self.check_pinned(judge, wide, hash, cost, at),
+            })
         }))
     }
 
@@ -283,11 +294,11 @@ impl KeyedLimiter {
         let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
         with_judge!(&self.judges, judge => match (cost, at) {
             (cost, _) if cost > judge.burst() => Admission::Never,
-            (_, None) => self.unknown(),
+            (_, None) => self.unknown,
             (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
                 let guard = epoch::pin();
                 let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
-                answer.map_or_else(|_| self.unknown(), Admission::from)
+                answer.map_or(self.unknown, Admission::from)
             }),
         })
     }
@@ -368,22 +379,48 @@ impl KeyedLimiter {
         self.clock.arrivals(n as u64)
     }
 
+    /// `check`: asks the judge, at a stamp.
     #[inline(always)]
-    pub(super) fn check_pinned(
+    pub(super) fn judged(
         &self,
         judge: impl Judge,
-        table: &Pinned<'_, impl Wide>,
-        hash: KeyHash,
         cost: u64,
         now: Tick,
+        check: impl FnOnce(u64) -> Admission,
     ) -> Admission {
         if cost > judge.burst() {
             return Admission::Never;
         }
-        let Some(at) = self.arrive(now) else { return self.of_jump() };
-        match judge.check(table, hash, cost, at) {
+        let Some(at) = self.arrive(now) else {
+            count(&self.counts.jumps);
+            return self.unknown;
+        };
+        check(at)
+    }
+
+    /// (By itself: the short way is shorter without it.)
+    #[inline(never)]
+    fn check_pinned(
+        &self,
+        judge: impl Judge,
+        wide: impl Wide,
+        hash: KeyHash,
+        cost: u64,
+        at: u64,
+    ) -> Admission {
+        self.table.prefetch(hash);
+        self.told(judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at))
+    }
+
+    /// Counts who is not known.
+    #[inline(always)]
+    pub(super) fn told(&self, answer: Result<Answer, Full>) -> Admission {
+        match answer {
             Ok(answer) => answer.into(),
-            Err(_) => self.of_unknown(),
+            Err(_) => {
+                count(&self.counts.unknown);
+                self.unknown
+            }
         }
     }
 
@@ -419,42 +456,32 @@ impl KeyedLimiter {
 
     fn advance(&self, at: u64) {
         let at = at & !(self.granule - 1);
-        // A plain store in a model's twin: loom-tests/tests/limit.rs.
-        if twin!(TimeBlindly) {
-            self.newest.store(at, Relaxed);
-        } else {
-            self.newest.fetch_max(at, AcqRel);
-        }
+        raise(&self.newest, at);
         with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn of_unknown(&self) -> Admission {
-        self.counts.unknown.add(1);
-        self.unknown()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn of_jump(&self) -> Admission {
-        self.counts.jumps.add(1);
-        self.unknown()
-    }
-
-    fn unknown(&self) -> Admission {
-        match self.on_unknown {
+impl OnUnknown {
+    fn admission(self, quota: Quota) -> Admission {
+        match self {
             OnUnknown::Allow => {
                 Admission::Allowed { remaining: 0, reset_after: Duration::ZERO, delay: Duration::ZERO }
             }
             OnUnknown::Deny => {
-                let nanos = self.quota.per.as_nanos().div_ceil(u128::from(self.quota.permits));
+                let nanos = quota.per.as_nanos().div_ceil(u128::from(quota.permits));
                 Admission::Denied {
                     retry_after: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),
                 }
             }
         }
     }
+}
+
+/// Of what seldom happens. (And makes no answer: where all that do are inlined one is made where it shall go, and not copied there.)
+#[cold]
+#[inline(never)]
+fn count(of: &Counter) {
+    of.add(1);
 }
 
 /// Groups of buckets that `stats` looks at: 2048 buckets.

@@ -316,9 +316,8 @@ impl Logs {
         self
     }
 
-    /// As `begin` takes one.
+    /// As `begin` takes one. The caller is pinned.
     pub(super) fn take_ring(&self) -> Option<u64> {
-        let _guard = epoch::pin();
         let ring = self.pool.take()?;
         self.pool.life(ring).store(Life::used(1), Release);
         Some(ring)

@@ -7,11 +7,17 @@ use crate::table::Decision;
 ///
 /// `decide(state, gone)`: `None` is a client that is not known, or whose state is `gone` or less; both are as if it had never come.
 pub(crate) trait Meter: Copy {
+    /// How [`Meter::take`] ends, in a word or a few, which stay in registers.
+    type Taken: Copy;
+
     /// Permits that can be taken at once.
     fn burst(&self) -> u64;
 
     /// Takes `cost`, no more than the burst. Of cost 0 it tells how things stand.
-    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy;
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Self::Taken> + Copy;
+
+    /// What a call with this outcome is told. (When it is over: of what it takes nothing stands before the exchange.)
+    fn answer(&self, taken: Self::Taken, at: u64, cost: u64) -> Answer;
 
     /// Gives back all that was taken. Whether there was something, and it could be done.
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy;
@@ -26,10 +32,10 @@ pub(crate) trait Meter: Copy {
 
     /// What [`Meter::take`] would answer.
     #[inline(always)]
-    fn peek(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn peek(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Self::Taken> + Copy {
         let take = self.take(at, cost);
         move |state, gone| match take(state, gone) {
-            Decision::Keep(answer) | Decision::Publish(_, answer) => Decision::Keep(answer),
+            Decision::Keep(taken) | Decision::Publish(_, taken) => Decision::Keep(taken),
         }
     }
 }

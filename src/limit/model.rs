@@ -3,7 +3,8 @@
 use super::{
     admission::Answer,
     algorithm::{Algorithm, Judges, with_judge},
-    judge::{Clients, Judge},
+    judge::{Clients, Home, Judge},
+    keyed::raise,
     logs::Logs,
     quota::Quota,
     ring::LogRule,
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::{
     hash::KeyHash,
-    sync::epoch,
+    sync::{AtomicU64, Ordering::Relaxed, epoch},
     table::{
         Decision, Full,
         model::{Stop, Table},
@@ -47,6 +48,27 @@ fn allowed(answer: Answer) -> bool {
     matches!(answer, Answer::Allowed { .. })
 }
 
+/// The newest time that a limiter has seen.
+pub struct Newest(AtomicU64);
+
+impl Newest {
+    /// It begins with 0.
+    #[allow(clippy::new_without_default)] // in a model
+    pub fn new() -> Newest {
+        Newest(AtomicU64::new(0))
+    }
+
+    /// `KeyedLimiter::advance`.
+    pub fn raise(&self, at: u64) {
+        raise(&self.0, at);
+    }
+
+    /// As every call loads it.
+    pub fn get(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
 /// The pool of rings of sliding logs. Each call is pinned by itself.
 pub struct Rings(Logs);
 
@@ -56,9 +78,10 @@ impl Rings {
         Rings(Logs::of_units(LogRule { limit: 1, window: 10 }, rings, 1 << 12).all_back())
     }
 
-    /// One for the caller.
-    pub fn take(&self) -> Option<u64> {
-        self.0.take_ring()
+    /// Some for the caller, as far as there are any.
+    pub fn take(&self, most: usize) -> Vec<u64> {
+        let _guard = epoch::pin();
+        std::iter::from_fn(|| self.0.take_ring()).take(most).collect()
     }
 
     /// Sends one back. Whether it was this call that did.
@@ -103,9 +126,22 @@ impl Limiters {
         let _guard = epoch::pin();
         with_judge!(&self.0, judge => {
             table.advance(judge.gone_at(micros * 1000));
-            let hash = KeyHash { hi: 0, lo: client };
-            judge.check(table, hash, 1, micros * 1000).map(allowed).map_err(|_| Stop::Full)
+            let (hash, at) = (KeyHash { hi: 0, lo: client }, micros * 1000);
+            match judge.check_at_home(table, hash, 1, at) {
+                Some(answer) => Ok(allowed(answer)),
+                None => judge.check(table, hash, 1, at).map(allowed).map_err(|_| Stop::Full),
+            }
         })
+    }
+}
+
+impl<const BUCKETS: usize, const CELLS: usize> Home for Table<BUCKETS, CELLS> {
+    fn update_at_home<R>(
+        &self,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.change_at_home(hash.lo, decide)
     }
 }
 

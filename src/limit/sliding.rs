@@ -28,7 +28,7 @@ pub(crate) struct Sliding {
 
 /// A state, taken apart, and how much of its window is over.
 #[derive(Clone, Copy)]
-struct Parts {
+pub(crate) struct Parts {
     window: u64,
     turn: u64,
     this: u64,
@@ -86,8 +86,17 @@ impl Sliding {
         if parts.last == 0 {
             return 0;
         }
-        let covered = u128::from(parts.last) * u128::from(self.window - parts.elapsed);
-        u64::try_from(covered.div_ceil(u128::from(self.window))).unwrap_or(parts.last)
+        let left = self.window - parts.elapsed;
+        match parts.last.checked_mul(left) {
+            Some(covered) if covered < Divisor::LIMIT - self.window => self.windows.divide_up(covered),
+            _ => self.covered_of_much(parts.last, left),
+        }
+    }
+
+    #[cold]
+    fn covered_of_much(&self, last: u64, left: u64) -> u64 {
+        let covered = u128::from(last) * u128::from(left);
+        u64::try_from(covered.div_ceil(u128::from(self.window))).unwrap_or(last)
     }
 
     /// From when on, in a window, no more than `room` of the `last` one counts.
@@ -100,44 +109,50 @@ impl Sliding {
         self.window - u64::try_from(kept).unwrap_or(0)
     }
 
+    /// .. of what counts with the cost.
     #[cold]
     fn retry_after(&self, parts: Parts, cost: u64, at: u64) -> u64 {
         let start = parts.window * self.window;
-        let passes = match self.limit.checked_sub(parts.this + cost) {
+        let passes = match self.limit.checked_sub(parts.this) {
             Some(room) if self.elapsed_with(parts.last, room) < self.window => {
                 start + self.elapsed_with(parts.last, room)
             }
             // In the next one. (At the end of that one at the latest: a cost is no more than the limit.)
-            _ => start + self.window + self.elapsed_with(parts.this, self.limit - cost),
+            _ => start + self.window + self.elapsed_with(parts.this - cost, self.limit - cost),
         };
         passes - at
     }
 }
 
 impl Meter for Sliding {
+    /// What counts, with the cost in this window.
+    type Taken = Parts;
+
+    #[inline(always)]
     fn burst(&self) -> u64 {
         self.limit
     }
 
     #[inline(always)]
-    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Parts> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
-            let this = parts.this + cost;
+            let parts = Parts { this: parts.this + cost, ..parts };
             // Rounding up changes nothing: it is compared with a whole number.
-            let Some(remaining) = self.limit.checked_sub(this + self.covered(parts)) else {
-                return Decision::Keep(match cost {
-                    0 => Answer::Allowed { remaining: 0, reset_after: self.reset_after(parts, at), delay: 0 },
-                    _ => Answer::Denied { retry_after: self.retry_after(parts, cost, at) },
-                });
-            };
-            let parts = Parts { this, ..parts };
-            let answer = Answer::Allowed { remaining, reset_after: self.reset_after(parts, at), delay: 0 };
-            if cost == 0 {
-                return Decision::Keep(answer);
+            if cost == 0 || parts.this + self.covered(parts) > self.limit {
+                return Decision::Keep(parts);
             }
-            Decision::Publish(self.join(parts), answer)
+            Decision::Publish(self.join(parts), parts)
         }
+    }
+
+    #[inline(always)]
+    fn answer(&self, parts: Parts, at: u64, cost: u64) -> Answer {
+        let remaining = match self.limit.checked_sub(parts.this + self.covered(parts)) {
+            None if cost > 0 => return Answer::Denied { retry_after: self.retry_after(parts, cost, at) },
+            remaining => remaining.unwrap_or(0),
+        };
+        Answer::Allowed { remaining, reset_after: self.reset_after(parts, at), delay: 0 }
     }
 
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {

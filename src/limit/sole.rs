@@ -75,11 +75,11 @@ impl<M: Meter> Sole for (&M, &Word) {
 
     #[inline(always)]
     fn check(&self, cost: u64, at: u64) -> Answer {
-        self.1.update(self.0.take(at, cost))
+        self.0.answer(self.1.update(self.0.take(at, cost)), at, cost)
     }
 
     fn peek(&self, cost: u64, at: u64) -> Answer {
-        self.1.update(Meter::peek(self.0, at, cost))
+        self.0.answer(self.1.update(Meter::peek(self.0, at, cost)), at, cost)
     }
 
     fn forget(&self, at: u64) -> bool {

@@ -21,15 +21,17 @@ use super::{
 };
 use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 
-/// A tat in *units*: parts of a step of the clock.
+/// Times are in *units*, parts of a step of the clock, and stand as in a state: `back` bits up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tat {
     scale: Scale,
-    /// Units between two permits.
+    /// Between two permits.
     interval: Divisor,
     burst: u64,
-    /// Units in which a full bucket is emptied: `burst` intervals.
+    /// In which a full bucket is emptied: `burst` intervals.
     capacity: u64,
+    /// The bits of `back`.
+    back: u64,
     back_unit: u64,
     /// What `back` goes up to: no further than the word holds `raw`.
     most_back: u64,
@@ -37,20 +39,22 @@ pub(crate) struct Tat {
     queues: bool,
 }
 
-/// How fine time is.
+/// How fine time is: in steps of a microsecond, of some units each, for intervals of a millisecond or more; for shorter ones in steps of
+/// 4 ns, of one unit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scale {
-    /// Steps of a microsecond, of so many units each: for intervals of a millisecond or more.
-    Micros(Divisor),
-    /// Steps of 4 ns, of one unit each: for shorter ones.
-    Fine,
+struct Scale {
+    /// In nanoseconds.
+    step: Divisor,
+    /// In a step.
+    units: Divisor,
 }
 
+const MICRO: u64 = 1000;
 /// Parts of a microsecond. With as many the range of states holds the 9 years of stamps.
 const MOST_UNITS: u64 = 8;
+const BACK_BITS: u32 = 8;
 const FINE: u64 = 4;
 const FINE_BACK_BITS: u32 = 3;
-const BACK_BITS: u32 = 8;
 
 /// Nanoseconds in which a full bucket may be emptied.
 const LONGEST: u64 = 1 << 56;
@@ -59,114 +63,120 @@ impl Tat {
     /// `permits` in `per` ns, `burst` at once. `None`: too many, or a bucket that takes too long to empty.
     pub(super) fn new(permits: u64, per: u64, burst: u64, queues: bool) -> Option<Tat> {
         let is_fine = per / permits < 1_000_000;
-        let (scale, interval) = if is_fine {
+        let (step, units, bits, interval) = if is_fine {
             // Rounded up: against the client.
-            (Scale::Fine, per.div_ceil(permits.checked_mul(FINE)?))
+            (FINE, 1, FINE_BACK_BITS, per.div_ceil(permits.checked_mul(FINE)?))
         } else {
             // permits / micros in lowest terms: exact if the numerator fits.
-            let (n, d) = (u128::from(permits) * 1000, u128::from(per));
+            let (n, d) = (u128::from(permits) * u128::from(MICRO), u128::from(per));
             let (n, d) = (n / gcd(n, d), d / gcd(n, d));
             let units = n.min(u128::from(MOST_UNITS));
-            (
-                Scale::Micros(Divisor::new(u64::try_from(units).ok()?)),
-                u64::try_from((d * units).div_ceil(n)).ok()?,
-            )
+            (MICRO, u64::try_from(units).ok()?, BACK_BITS, u64::try_from((d * units).div_ceil(n)).ok()?)
         };
-        let nanos_of = |units: u128| units * scale.step_nanos() as u128 / scale.units() as u128;
         let capacity = u128::from(interval) * u128::from(burst);
-        if nanos_of(capacity) > u128::from(LONGEST) || permits > per / FINE {
+        let nanos = capacity * u128::from(step) / u128::from(units);
+        if nanos > u128::from(LONGEST) || permits > per / FINE {
             return None;
         }
-        let (capacity, interval) = (u64::try_from(capacity).ok()?, Divisor::new(interval));
+        let scale = Scale { step: Divisor::new(step), units: Divisor::new(units << bits) };
+        let (capacity, interval) = (u64::try_from(capacity).ok()? << bits, Divisor::new(interval << bits));
         // A full bucket takes half of the numbers that `back` has.
-        let bits = scale.back_bits();
         let back_unit = interval.value() * burst.div_ceil(1 << (bits - 1));
-        let spare = (1 << (STATE_BITS - bits)) - scale.units_at(MAX_STAMP) - 2 * capacity;
-        let most_back = (spare / back_unit).min((1 << bits) - 1);
-        Some(Tat { scale, interval, burst, capacity, back_unit, most_back, queues })
+        let spare = (1_u64 << STATE_BITS) - scale.units_at(MAX_STAMP) - 2 * capacity;
+        let back = (1 << bits) - 1;
+        let most_back = (spare / back_unit).min(back);
+        Some(Tat { scale, interval, burst, capacity, back, back_unit, most_back, queues })
     }
 
     #[inline(always)]
-    fn split(&self, state: u64) -> (u64, u64) {
-        let bits = self.scale.back_bits();
-        (state >> bits, state & ((1 << bits) - 1))
+    fn raw(&self, state: u64) -> u64 {
+        state & !self.back
     }
 
     #[inline(always)]
     fn tat(&self, state: u64) -> u64 {
-        let (raw, back) = self.split(state);
-        raw.saturating_sub(back * self.back_unit)
+        if state & self.back == 0 { state } else { self.tat_of_forgotten(state) }
+    }
+
+    #[cold]
+    fn tat_of_forgotten(&self, state: u64) -> u64 {
+        self.raw(state).saturating_sub((state & self.back) * self.back_unit)
     }
 
     /// With the tat at `tat`, whatever it was before.
     #[inline(always)]
-    fn state(&self, tat: u64, raw: u64) -> u64 {
-        let bits = self.scale.back_bits();
-        if tat > raw {
-            return tat << bits;
-        }
-        // This never asks for more of `back` than there was: the tat has been raised by an interval at least.
-        let back = (raw - tat) / self.back_unit + 1;
-        (tat + back * self.back_unit) << bits | back
+    fn state(&self, tat: u64, before: u64) -> u64 {
+        if tat > before { tat } else { self.state_above(tat, self.raw(before)) }
     }
 
-    #[inline(always)]
-    fn allowed(&self, tat: u64, now: u64, start: u64, at: u64) -> Answer {
-        Answer::Allowed {
-            remaining: self.interval.divide((now + self.capacity).saturating_sub(tat.max(now))),
-            reset_after: self.scale.nanos(tat).saturating_sub(at),
-            delay: if self.queues { self.scale.nanos(start).saturating_sub(at) } else { 0 },
-        }
+    #[cold]
+    fn state_above(&self, tat: u64, raw: u64) -> u64 {
+        // This never asks for more of `back` than there was: the tat has been raised by an interval at least.
+        let back = (raw - tat) / self.back_unit + 1;
+        (tat + back * self.back_unit) | back
     }
 }
 
+/// In units.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    /// When it counts.
+    now: u64,
+    /// The tat with its price.
+    next: u64,
+}
+
 impl Meter for Tat {
+    type Taken = Taken;
+
+    #[inline(always)]
     fn burst(&self) -> u64 {
         self.burst
     }
 
     #[inline(always)]
-    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Answer> + Copy {
+    fn take(&self, at: u64, cost: u64) -> impl Fn(Option<u64>, u64) -> Decision<Taken> + Copy {
         let now = self.scale.units_at(at);
         move |state, gone| {
             // Whoever is behind the horizon counts as if he came there.
-            let now = if twin!(OwnTime) { now } else { now.max(self.split(gone).0) };
-            let (raw, tat) = state.map_or((0, 0), |state| (self.split(state).0, self.tat(state)));
-            if cost == 0 {
-                // What is over at the horizon is over.
-                let tat = if tat > now { tat } else { 0 };
-                return Decision::Keep(self.allowed(tat, now, tat, at));
+            let now = if twin!(OwnTime) { now } else { now.max(self.raw(gone)) };
+            let state = state.unwrap_or(0);
+            let next = self.tat(state).max(now) + cost * self.interval.value();
+            if cost == 0 || next > now + self.capacity {
+                return Decision::Keep(Taken { now, next });
             }
-            let (start, price) = (tat.max(now), cost * self.interval.value());
-            let next = start + price;
-            if next > now + self.capacity {
-                let passes = self.scale.nanos(next - self.capacity);
-                return Decision::Keep(Answer::Denied { retry_after: passes.saturating_sub(at) });
-            }
-            Decision::Publish(self.state(next, raw), self.allowed(next, now, start, at))
+            Decision::Publish(self.state(next, state), Taken { now, next })
         }
+    }
+
+    #[inline(always)]
+    fn answer(&self, Taken { now, next }: Taken, at: u64, cost: u64) -> Answer {
+        let after = |units| self.scale.nanos(units).saturating_sub(at);
+        let most = now + self.capacity;
+        if next > most && cost > 0 {
+            return Answer::Denied { retry_after: after(next - self.capacity) };
+        }
+        // What is over at the horizon is over.
+        let reset_after = if next > now { after(next) } else { 0 };
+        let delay = if self.queues && next > now { after(next - cost * self.interval.value()) } else { 0 };
+        Answer::Allowed { remaining: self.interval.divide(most.saturating_sub(next)), reset_after, delay }
     }
 
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         let now = self.scale.units_at(at);
         move |state, gone| {
-            let now = now.max(self.split(gone).0);
+            let now = now.max(self.raw(gone));
             let Some(state) = state.filter(|&state| self.tat(state) > now) else {
                 return Decision::Keep(false);
             };
-            let (raw, bits) = (self.split(state).0, self.scale.back_bits());
+            let raw = self.raw(state);
             let back = (raw - now).div_ceil(self.back_unit);
-            if back > self.most_back {
-                Decision::Keep(false)
-            } else {
-                Decision::Publish(raw << bits | back, true)
-            }
+            if back > self.most_back { Decision::Keep(false) } else { Decision::Publish(raw | back, true) }
         }
     }
 
     fn gone_at(&self, at: u64) -> u64 {
-        let bits = self.scale.back_bits();
-        self.scale.units_at(at) << bits | ((1 << bits) - 1)
+        self.scale.units_at(at) | self.back
     }
 
     fn is_fresh(&self, state: u64, at: u64) -> bool {
@@ -179,45 +189,16 @@ impl Meter for Tat {
 }
 
 impl Scale {
-    #[inline(always)]
-    fn back_bits(self) -> u32 {
-        match self {
-            Scale::Micros(_) => BACK_BITS,
-            Scale::Fine => FINE_BACK_BITS,
-        }
-    }
-
-    #[inline(always)]
-    fn units(self) -> u64 {
-        match self {
-            Scale::Micros(units) => units.value(),
-            Scale::Fine => 1,
-        }
-    }
-
-    fn step_nanos(self) -> u64 {
-        match self {
-            Scale::Micros(_) => 1000,
-            Scale::Fine => FINE,
-        }
-    }
-
     /// Rounded down to a step.
     #[inline(always)]
     fn units_at(self, nanos: u64) -> u64 {
-        match self {
-            Scale::Micros(units) => nanos / 1000 * units.value(),
-            Scale::Fine => nanos / FINE,
-        }
+        self.step.divide(nanos) * self.units.value()
     }
 
     /// The first step of the clock at these units, or after.
     #[inline(always)]
     fn nanos(self, units: u64) -> u64 {
-        match self {
-            Scale::Micros(of_step) => of_step.divide_up(units) * 1000,
-            Scale::Fine => units * FINE,
-        }
+        self.units.divide_up(units) * self.step.value()
     }
 }
 

@@ -3,6 +3,7 @@
 mod arrays;
 mod ask;
 mod block;
+mod generations;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod ring;
@@ -10,6 +11,7 @@ mod rows;
 
 pub(crate) use arrays::Arrays;
 pub(crate) use ask::{Ask, Contains, Insert, Observe};
+pub(crate) use generations::{Generations, Keep, Missed, Place, Spans};
 pub use ring::Rotation;
 pub(crate) use ring::{Clear, Grid, Pane, PaneRing, View};
 pub(crate) use rows::Rows;
@@ -57,7 +59,7 @@ pub(crate) struct Seen {
 
 /// A number below `n` by multiply-shift: the high half of the product.
 #[inline(always)]
-fn below(hash: u64, n: u64) -> u64 {
+pub(crate) fn below(hash: u64, n: u64) -> u64 {
     #[allow(clippy::cast_possible_truncation)] // the high half
     let high = ((u128::from(hash) * u128::from(n)) >> 64) as u64;
     high

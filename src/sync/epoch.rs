@@ -18,6 +18,14 @@ use std::sync::{
 pub(crate) struct Flagpole(Arc<AtomicBool>);
 
 impl Flagpole {
+    /// For models that leave the wait out.
+    #[cfg(windlass_loom)]
+    pub(crate) fn raised() -> Flagpole {
+        let flagpole = Flagpole::default();
+        flagpole.raise();
+        flagpole
+    }
+
     /// Acquire; pairs with the release in `raise`.
     pub(crate) fn is_raised(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -46,6 +54,11 @@ impl<T: Send + Sync + 'static> Root<T> {
     #[inline(always)]
     pub(crate) fn get<'g>(&'g self, guard: &'g Guard) -> &'g T {
         self.0.get_some(guard)
+    }
+
+    /// Puts `new` in the place of `old`, if that is still the present target; else gives it back.
+    pub(crate) fn exchange<'g>(&'g self, old: &'g T, new: T, guard: &'g Guard) -> Result<(), Option<T>> {
+        self.0.exchange(Some(old), Some(new), guard)
     }
 
     /// Puts `new` in the place of the present target, shows the old one to `last`, and lets it go.

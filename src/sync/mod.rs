@@ -21,6 +21,8 @@ mod counter;
 pub(crate) mod epoch;
 mod lanes;
 mod run;
+pub(crate) mod saturating;
+mod tried;
 #[cfg(windlass_loom)]
 pub(crate) mod twins;
 #[cfg(not(windlass_loom))]
@@ -31,11 +33,12 @@ mod wide;
 mod wide;
 
 pub(crate) use budget::{Budget, Share};
-pub(crate) use counter::{Counter, Switch, shard};
+pub(crate) use counter::{Counter, OWN, Switch, own, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 pub(crate) use lanes::halves_with;
 pub(crate) use run::{Look, Number, Numbers, Run};
+pub(crate) use tried::Tried;
 #[cfg(windlass_loom)]
 pub(crate) use wide::Portable;
 pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};

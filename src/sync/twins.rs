@@ -33,6 +33,8 @@ pub enum Twin {
     UseWhileClosing,
     /// Of a key's cells the one furthest out counts.
     OuterFirst,
+    /// A key's cell at home is changed although another key has taken it meanwhile.
+    TakenAtHome,
     /// Evicts whatever is least, however young.
     EvictYoung,
     /// A change does not mind the seal.
@@ -83,8 +85,18 @@ pub enum Twin {
     TimeBlindly,
     /// A log's stamp is put in before its client's entry is raised to it.
     StampFirst,
-    /// A limiter's state is stored without another look at it.
+    /// A limiter's state, or a count, is stored without another look at it.
     StoreBlindly,
+    /// A generation is put into whatever directory there is by now.
+    OpenBlindly,
+    /// The newest pane is looked at before the directory.
+    NewestFirst,
+    /// A row that another thread has just taken is passed over, whoever's it is.
+    PassOver,
+    /// A further table is linked in the place of one that was linked meanwhile.
+    LinkTwice,
+    /// A table that has left is cleared while calls under way may use it.
+    ClearAtOnce,
     /// A change of the ring that has lost against another is published as it was.
     PublishStale,
     /// A slot is filled although it may have been skipped.
@@ -101,6 +113,18 @@ pub enum Twin {
     ForgetSegment,
     /// A pop goes past a push that is almost done.
     PassWritten,
+    /// A row takes whatever name comes last.
+    NameTwice,
+    /// A pane takes whatever threshold comes last.
+    BeginTwice,
+    /// Only the add that makes a count as great as the threshold marks its row.
+    MarkOnce,
+    /// A mark is relied on that may not be there yet.
+    RelaxedNote,
+    /// Thresholds count as lowered while calls under way may go by the old ones.
+    LowerAtOnce,
+    /// A list is shown in the place of one that was begun later.
+    ShowBlindly,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
 }

@@ -132,7 +132,38 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         entry: Entry,
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Step<R> {
+        self.revise_by(self.horizon(), cell, entry, decide)
+    }
+
+    /// The whole of it for a key that lives in one of these cells of its bucket. `None`: nothing is done.
+    ///
+    /// A key that lives has no other cell, and who would give it one has to find this one gone. So other states do not matter, nor
+    /// flags, but for a seal, which is on this cell as well: they are not even looked at. (One horizon for both: what is gone by a later
+    /// one may live outside.)
+    #[inline(always)]
+    pub(super) fn revise_at_home<R>(
+        &self,
+        cells: &[AtomicPair],
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        let cell = cells.iter().find(|cell| self.id.may_be(self.wide.low(cell)))?;
+        let entry = self.wide.load(cell);
         let gone = self.horizon();
+        let is_its = self.id.may_be(entry.key()) && self.id.is(entry, |state| state <= gone) == Is::Yes;
+        if entry.state() <= gone || entry.high().has(Flag::Sealed) || !is_its && !twin!(TakenAtHome) {
+            return None;
+        }
+        if let Step::Done(answer) = self.revise_by(gone, cell, entry, decide) { Some(answer) } else { None }
+    }
+
+    #[inline(always)]
+    fn revise_by<R>(
+        &self,
+        gone: u64,
+        cell: &AtomicPair,
+        entry: Entry,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Step<R> {
         let state = Some(entry.state()).filter(|&state| state > gone);
         let (next, answer) = match decide(state, gone) {
             Decision::Publish(next, answer) => (next, answer),

@@ -6,6 +6,7 @@
 //! horizon, counts.
 
 mod arena;
+mod batch;
 mod call;
 mod chain;
 mod closing;
@@ -31,6 +32,7 @@ pub(crate) mod truth;
 use crate::{
     error::ConfigError,
     hash::KeyHash,
+    mem::Part,
     sync::{
         AnyWide, AtomicPtr, AtomicU8, AtomicU64, Flagpole,
         Ordering::Relaxed,
@@ -39,8 +41,7 @@ use crate::{
         with_wide,
     },
 };
-pub(crate) use arena::Ahead;
-use arena::Arena;
+pub(crate) use arena::{Ahead, Arena, NotPut, Reference};
 pub(crate) use geometry::Geometry;
 use geometry::Spot;
 pub(crate) use group::Decision;
@@ -67,6 +68,8 @@ pub(crate) struct KeyTable<const BUCKETS: usize = 8, const CELLS: usize = 8> {
     driven_out: Mutex<Option<Flagpole>>,
     /// As a rule no state is further than this above the horizon when it is published.
     span: u64,
+    /// The only table, if there will never be another one.
+    only: Option<Part<Group<BUCKETS, CELLS>>>,
     /// Where the newest table lies, and its factor, for prefetches alone: they may be wrong, so they need no pin and can come
     /// first.
     hint: (AtomicPtr<Group<BUCKETS, CELLS>>, AtomicU64),
@@ -119,6 +122,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             bytes,
             driven_out: Mutex::default(),
             span,
+            only: None,
         };
         if limit.is_none() {
             keys.ground.begin_to_evict();
@@ -134,6 +138,13 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
             let bytes = geometry::bytes::<BUCKETS, CELLS>(geometry.parts() as u64);
             ConfigError::new("capacity", format_args!("{bytes} bytes"), "what the system can allocate")
         })
+    }
+
+    /// Of a table that is never reset: if it has no limit to grow to, calls go there without a pin, for a key that is where it
+    /// should be. ([`Call::revise_at_home`] needs none: it neither brings a key to life nor changes a cell outside of its bucket.)
+    pub(crate) fn for_good(self) -> Self {
+        let groups = self.root.get(&epoch::pin()).groups.share();
+        KeyTable { only: Some(groups).filter(|_| !self.sizes.vary), ..self }
     }
 
     pub(crate) fn wide(&self) -> AnyWide {
@@ -164,6 +175,18 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         let (groups, factor) = (self.hint.0.load(Relaxed), self.hint.1.load(Relaxed));
         let group = groups.wrapping_add(self.geometry.spot(hash).group(factor as usize));
         Group::prefetch(group, hash.lo);
+    }
+
+    /// [`Pinned::update`] without a pin. `None`: nothing is done.
+    #[inline(always)]
+    pub(crate) fn update_at_home<R>(
+        &self,
+        wide: impl Wide,
+        hash: KeyHash,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        let group = self.only.as_ref()?.get(self.geometry.spot(hash).group(1))?;
+        group.update_at_home(wide, Hashed(hash.lo), &self.ground, decide)
     }
 
     /// For some calls: hold the guard for a batch at most.

@@ -102,6 +102,12 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         self.update(key, |state, gone| Some(state.unwrap_or(gone) + 1)).map(|_| ())
     }
 
+    /// One more, if it lives at home: without a pin. Whether it does.
+    pub fn increment_at_home(&self, key: u64) -> bool {
+        let next = |state: Option<u64>, gone| Decision::Publish(state.unwrap_or(gone) + 1, ());
+        self.change_at_home(key, next).is_some()
+    }
+
     /// Inserts an absent key. Whether it did.
     pub fn insert(&self, key: u64, now: u64) -> Result<bool, Stop> {
         self.update(key, |state, gone| state.is_none().then_some(now.max(gone + 1))).map(|r| r.1)
@@ -141,6 +147,15 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// Every state up to here is gone.
     pub(crate) fn horizon(&self) -> u64 {
         self.ground.horizon()
+    }
+
+    /// `Group::update_at_home`.
+    pub(crate) fn change_at_home<R>(
+        &self,
+        key: u64,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R>,
+    ) -> Option<R> {
+        self.group.update_at_home(Portable, Hashed(key), &self.ground, decide)
     }
 
     /// `Group::update`.

@@ -14,7 +14,7 @@ use std::{
 /// What is needed to change the size.
 pub(super) struct Sizes<const BUCKETS: usize, const CELLS: usize> {
     /// Whether there may be other sizes than the first.
-    vary: bool,
+    pub(super) vary: bool,
     pub(super) budget: Arc<Budget>,
     /// A table in preparation. Whoever needs it takes it as it is.
     spare: Mutex<Option<Spare<BUCKETS, CELLS>>>,

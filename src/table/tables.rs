@@ -6,7 +6,7 @@ use super::{
     sweep::Sweep,
 };
 use crate::{
-    mem::{Slab, Zeroable},
+    mem::{Part, Slab, Zeroable},
     sync::{
         AtomicU8, AtomicU64, Budget, Flagpole,
         Ordering::Relaxed,
@@ -22,7 +22,7 @@ use std::{
 pub(super) struct Table<const BUCKETS: usize, const CELLS: usize> {
     /// Groups for each part.
     pub(super) factor: usize,
-    pub(super) groups: Slab<Group<BUCKETS, CELLS>>,
+    pub(super) groups: Part<Group<BUCKETS, CELLS>>,
     /// For each group, a bit for each bucket that may have overflowed.
     overflown: Slab<AtomicU8>,
     /// The table that was in use before, until what lives in it has come up.
@@ -49,7 +49,7 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
         let groups = parts.checked_mul(factor)?;
         Some(Table {
             factor,
-            groups: Slab::new(groups, budget)?,
+            groups: Part::all(Slab::new(groups, budget)?),
             overflown: Slab::new(groups, budget)?,
             below: Link::none(),
             sweep: Sweep::default(),

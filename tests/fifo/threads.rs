@@ -141,6 +141,41 @@ fn few_keys_that_move() {
     few_keys(OnPresent::MoveToTail);
 }
 
+/// There are never more entries than the capacity, also while they are moved and popped: of what has been put in, less what may have been taken out.
+#[test]
+fn never_more_than_the_capacity() {
+    const CAPACITY: i64 = 4;
+    let index = FifoIndex::builder()
+        .capacity(CAPACITY as usize)
+        .on_present(OnPresent::MoveToTail)
+        .build()
+        .expect("valid");
+    let (together, put_in, popping) = (Together::new(3), AtomicI64::new(0), AtomicI64::new(0));
+    thread::scope(|scope| {
+        for thread in 0..3_u64 {
+            let (index, together, put_in, popping) = (&index, &together, &put_in, &popping);
+            scope.spawn(move || {
+                together.wait();
+                for i in 0..60_000_u64 {
+                    if (i + thread) % 4 == 0 {
+                        popping.fetch_add(1, SeqCst);
+                        if index.pop().is_none() {
+                            popping.fetch_sub(1, SeqCst);
+                        }
+                    } else if let Ok(Pushed::New(_)) = index.push((i * 5 + thread) % 6, ()) {
+                        put_in.fetch_add(1, SeqCst);
+                        let put_in = put_in.load(SeqCst);
+                        let left = put_in - popping.load(SeqCst);
+                        assert!(left <= CAPACITY, "{left} entries");
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(index.len().cast_signed(), put_in.load(SeqCst) - popping.load(SeqCst));
+    assert_eq!(index.iter().count() as i64, put_in.load(SeqCst) - popping.load(SeqCst));
+}
+
 /// Counts how many of it there are.
 struct Alive(Arc<AtomicI64>);
 

@@ -5,6 +5,7 @@ mod generate;
 mod limit;
 mod rank;
 mod ring;
+mod top;
 mod values;
 
 use std::path::PathBuf;
@@ -17,6 +18,7 @@ pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, Time
 pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
 pub(crate) use rank::RankArgs;
 pub(crate) use ring::{Change, RingArgs, Weighted};
+pub(crate) use top::TopArgs;
 pub(crate) use values::{Bytes, Count, Span};
 
 /// Sliding windows over event streams: logs, pipes, files.
@@ -37,6 +39,7 @@ pub(crate) enum Command {
     Distinct(Box<DistinctArgs>),
     Limit(Box<LimitArgs>),
     Rank(Box<RankArgs>),
+    Top(Box<TopArgs>),
     Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         key: &args.id,
         option: "--id",
         may_be_none: false,
-        names: false,
+        names: None,
         text: args.emit != EmitKind::None,
         numbered: judge.window().counts_events(),
         seed: judge.seed(),

@@ -144,7 +144,7 @@ mod tests {
     fn the_recount_is_the_definition() {
         let mut recount = Recount::default();
         let second = 1_000_000_000;
-        let mut at = |id: u8, time: u64| recount.fresh(&Event { id: [id; 16], client: 1, time });
+        let mut at = |id: u8, time: u64| recount.fresh(&Event { id: [id; 16], client: 1, key: 1, time });
         assert!(at(1, 10 * second));
         assert!(!at(1, 15 * second - 1), "less than the window");
         assert!(at(1, 15 * second), "exactly the window: new, for the duplicate prolonged nothing");

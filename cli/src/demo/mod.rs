@@ -5,7 +5,9 @@
 
 mod dedup;
 mod limit;
+mod rank;
 mod stream;
+mod top;
 
 use std::time::Duration;
 
@@ -36,8 +38,12 @@ trait Stage {
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let shape = stream::shape(args.events.0, args.seed)?;
-    let mut stages: Vec<Box<dyn Stage>> =
-        vec![Box::new(dedup::DedupStage::new(&shape)?), Box::new(limit::LimitStage::new(&shape)?)];
+    let mut stages: Vec<Box<dyn Stage>> = vec![
+        Box::new(dedup::DedupStage::new(&shape)?),
+        Box::new(limit::LimitStage::new(&shape)?),
+        Box::new(top::TopStage::new(&shape)?),
+        Box::new(rank::RankStage::new(&shape)?),
+    ];
     say(&format!("{}\n", stream::describe(&shape)))?;
     for stage in &mut stages {
         let took = take_all(stage.as_mut(), &shape, args.quiet)?;

@@ -14,6 +14,7 @@ use crate::{
 pub(super) struct Event {
     pub(super) id: [u8; 16],
     pub(super) client: u64,
+    pub(super) key: u64,
     /// Nanoseconds.
     pub(super) time: u64,
 }
@@ -63,6 +64,7 @@ pub(super) fn events(shape: &Shape) -> impl Iterator<Item = Event> {
     stream.map(move |event| Event {
         id: names.id(event.id),
         client: names.client(event.id),
+        key: names.key(event.id),
         time: event.time,
     })
 }

@@ -2,10 +2,10 @@
 
 use windlass::{KeyHash, RotatingBloom, Seed, Tick, Window};
 
-use super::Grid;
 use crate::{
     args::DistinctArgs,
     failure::Failure,
+    grid::Grid,
     room::{self, out_of_range},
 };
 

@@ -2,10 +2,10 @@
 
 use windlass::{Dedup, KeyHash, Refresh, Refused, Tick, Verdict, Window};
 
-use super::Grid;
 use crate::{
     args::{DistinctArgs, StateArgs},
     failure::Failure,
+    grid::Grid,
     room,
 };
 

@@ -5,7 +5,7 @@ mod exact;
 mod panes;
 mod report;
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use windlass::{KeyHash, Seed, Tick};
 
@@ -13,6 +13,7 @@ use crate::{
     args::DistinctArgs,
     failure::Failure,
     filter,
+    grid::Grid,
     input::{Input, Need},
     output::{self, Progress},
 };
@@ -21,49 +22,18 @@ use exact::Exact;
 use panes::Panes;
 use report::Report;
 
-/// Time, cut into panes. The number of a pane is that of those before it, from tick 0 on.
-#[derive(Clone, Copy, Debug)]
-struct Grid {
-    /// Nanoseconds.
-    pane: u64,
-    /// Panes that make up the window.
-    panes: u64,
-}
-
-const MILLI: u64 = 1_000_000;
-
 /// A count is kept for each.
 const MOST_PANES: u64 = 10_000_000;
 
-impl Grid {
-    fn of(args: &DistinctArgs) -> Result<Grid, Failure> {
-        let nanos = |span: Duration| u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
-        let (window, pane) = (nanos(args.window.duration), nanos(args.pane.duration));
-        if pane == 0 || !pane.is_multiple_of(MILLI) {
-            return Err(Failure::bad(format_args!(
-                "--pane {} is not a whole number of milliseconds, 1ms or more",
-                args.pane
-            )));
-        }
-        if window == 0 || !window.is_multiple_of(pane) {
-            return Err(Failure::bad(format_args!(
-                "--window {} is not a multiple of --pane {}",
-                args.window, args.pane
-            )));
-        }
-        let panes = window / pane;
-        if panes > MOST_PANES {
-            return Err(Failure::bad(format_args!(
-                "--pane {} is too short: --window {} would be {panes} panes, {MOST_PANES} at most",
-                args.pane, args.window
-            )));
-        }
-        Ok(Grid { pane, panes })
+fn grid(args: &DistinctArgs) -> Result<Grid, Failure> {
+    let grid = Grid::new(&args.window, &args.pane)?;
+    if grid.panes > MOST_PANES {
+        return Err(Failure::bad(format_args!(
+            "--pane {} is too short: --window {} would be {} panes, {MOST_PANES} at most",
+            args.pane, args.window, grid.panes
+        )));
     }
-
-    fn end_ms(self, pane: u64) -> u64 {
-        (pane + 1).saturating_mul(self.pane) / MILLI
-    }
+    Ok(grid)
 }
 
 /// What counts ids. Panes never go back.
@@ -116,13 +86,13 @@ impl Counter {
 
 pub(crate) fn run(args: &DistinctArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
-    let grid = Grid::of(args)?;
+    let grid = grid(args)?;
     let mut counter = Counter::new(args, grid)?;
     let need = Need {
         key: &args.id,
         option: "--id",
         may_be_none: false,
-        names: false,
+        names: None,
         text: false,
         numbered: false,
         seed: counter.seed(),

@@ -2,8 +2,8 @@
 
 use windlass::{KeyHash, Tick};
 
-use super::{Counter, Grid};
-use crate::{failure::Failure, output::Records};
+use super::Counter;
+use crate::{failure::Failure, grid::Grid, output::Records};
 
 pub(super) struct Panes {
     grid: Grid,

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Counter, Grid, panes::Panes};
-use crate::{args::DistinctArgs, input::Skipped, output};
+use super::{Counter, panes::Panes};
+use crate::{args::DistinctArgs, grid::Grid, input::Skipped, output};
 
 /// As `--report json` has it.
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ impl Report {
             skipped: skipped.records,
             seconds: took.as_secs_f64(),
             memory_bytes,
-            window_ns: grid.pane * grid.panes,
+            window_ns: grid.window(),
             pane_ns: grid.pane,
             seed: counter.seed().0,
             standard_error,

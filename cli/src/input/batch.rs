@@ -62,7 +62,8 @@ pub(crate) struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The key of event `i`: its source, if there are such, and its fields, with a space between. Cut to 256 bytes.
+    /// The key of event `i`: its source, if there are such, and its fields, with a space between. Cut to as much as
+    /// was asked for.
     pub(crate) fn name(&self, i: usize) -> &'a [u8] {
         match self.names {
             Names::Spans(spans, texts) => spans.get(i).map_or(&[], |span| span.of(texts)),

@@ -155,7 +155,7 @@ mod tests {
             key: &key,
             option: "--id",
             may_be_none: false,
-            names: true,
+            names: Some(256),
             text: true,
             numbered: true,
             seed: Seed(0),

@@ -14,9 +14,6 @@ use super::{
 /// Keys of that many fields are put together without an allocation of ours.
 const FEW: usize = 8;
 
-/// Of longer keys that much is told: they may come beside long arrays.
-const NAME: usize = 256;
-
 /// Makes events of fields. The buffers are reused.
 #[derive(Debug)]
 pub(crate) struct Maker {
@@ -27,7 +24,7 @@ pub(crate) struct Maker {
     pub(super) now: Tick,
     missing: Missing,
     keep_texts: bool,
-    keep_names: bool,
+    keep_names: Option<usize>,
 }
 
 /// Why a record gives no event.
@@ -96,12 +93,23 @@ impl Maker {
             None if self.keep_texts => put_pieces(&self.slots, key, made)?,
             None => Span::default(),
         };
-        if self.keep_names {
-            put_name(source.iter().chain(&*key), made)?;
+        if let Some(most) = self.keep_names {
+            put_name(source.iter().chain(&*key), most, made)?;
         }
         made.events.push((hash, tick));
         made.spans.push(span);
         Ok(())
+    }
+
+    /// The names of events that are whole lines of `data`, if they will be told.
+    pub(super) fn name_lines(&self, data: &[u8], made: &mut Made) {
+        let Some(most) = self.keep_names else { return };
+        for i in made.names.len()..made.spans.len() {
+            let line = made.spans[i].of(data);
+            let line = line.strip_suffix(b"\n").unwrap_or(line);
+            // Blocks are shorter than 4 GiB.
+            put_name([line].iter(), most, made).unwrap_or(());
+        }
     }
 
     fn value<'a>(&'a self, record: &'a [u8], wanted: &Wanted, field: usize) -> Result<&'a [u8], Unfit> {
@@ -148,14 +156,18 @@ fn put_pieces(slots: &Slots, key: &[&[u8]], made: &mut Made) -> Result<Span, Unf
     Ok(Span::new(0, first, made.pieces.len()))
 }
 
-fn put_name<'a>(parts: impl Iterator<Item = &'a &'a [u8]>, made: &mut Made) -> Result<(), Unfit> {
+fn put_name<'a>(
+    parts: impl Iterator<Item = &'a &'a [u8]>,
+    most: usize,
+    made: &mut Made,
+) -> Result<(), Unfit> {
     let start = made.name_texts.len();
     for (i, part) in parts.enumerate() {
         made.name_texts.extend_from_slice(if i > 0 { b" " } else { b"" });
-        let room = (start + NAME).saturating_sub(made.name_texts.len());
+        let room = (start + most).saturating_sub(made.name_texts.len());
         made.name_texts.extend_from_slice(&part[..part.len().min(room)]);
     }
-    made.name_texts.truncate(start + NAME);
+    made.name_texts.truncate(start + most);
     let (before, name) = (made.names.last().copied(), Span::new(0, start, made.name_texts.len()));
     if u32::try_from(made.name_texts.len()).is_err() {
         return Err(Unfit::Fatal("the keys of one line take more than 4 GiB".to_owned()));

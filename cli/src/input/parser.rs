@@ -40,7 +40,8 @@ impl Parser {
         let Some((file, fields)) = &mut self.file else { return };
         let data = portion.block.text();
         if matches!(fields, Fields::Lines) {
-            return whole_lines(data, self.maker.seed, portion.now, &mut portion.made);
+            whole_lines(data, self.maker.seed, portion.now, &mut portion.made);
+            return self.maker.name_lines(data, &mut portion.made);
         }
         self.maker.now = portion.now;
         let mut at = portion.block.start();

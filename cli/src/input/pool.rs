@@ -193,7 +193,7 @@ mod tests {
             key: &[],
             option: "--id",
             may_be_none: false,
-            names: false,
+            names: None,
             text: true,
             numbered: true,
             seed: Seed(0),

@@ -22,8 +22,8 @@ pub(crate) struct Need<'a> {
     pub(crate) option: &'static str,
     /// Without fields all events have one key.
     pub(crate) may_be_none: bool,
-    /// The keys will be told ([`super::Batch::name`]).
-    pub(crate) names: bool,
+    /// The keys will be told ([`super::Batch::name`]), this much of each: they may come beside long arrays.
+    pub(crate) names: Option<usize>,
     /// Records will be written out (where not, `--order sort` keeps no text).
     pub(crate) text: bool,
     /// Ticks are event numbers and not times.
@@ -46,7 +46,7 @@ pub(crate) struct Spec {
     pub(crate) order: Order,
     pub(crate) missing: Missing,
     pub(crate) on_error: OnError,
-    pub(crate) names: bool,
+    pub(crate) names: Option<usize>,
     pub(crate) text: bool,
     pub(crate) numbered: bool,
     pub(crate) seed: Seed,

@@ -15,13 +15,16 @@ use clients::{Clients, Span};
 use judge::{ALLOWED, DENIED, Judge};
 use report::Report;
 
+/// Of longer names of clients that much is told.
+const NAME: usize = 256;
+
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     let mut judge = Judge::new(args)?;
     let need = Need {
         key: &args.key,
         option: "--key",
         may_be_none: true,
-        names: judge.is_keyed(),
+        names: judge.is_keyed().then_some(NAME),
         text: args.emit != PassedKind::None,
         numbered: false,
         seed: judge.seed(),

@@ -19,6 +19,9 @@ use crate::{
 /// Clients in the list.
 const TOP: usize = 10;
 
+/// Of a client's name in the table.
+const SHOWN: usize = 60;
+
 /// As `--report json` has it.
 #[derive(Serialize)]
 pub(super) struct Report {
@@ -153,7 +156,8 @@ impl Report {
         };
         text += &format!("; {}\n", output::seconds(Duration::from_secs_f64(self.seconds), self.events));
         if let (Some(first), Some(last)) = (self.first_denied_ns, self.last_denied_ns) {
-            text += &format!("first denied {}, last {}\n", time(first, timed), time(last, timed));
+            text +=
+                &format!("first denied {}, last {}\n", output::time(first, timed), output::time(last, timed));
         }
         if let Some(delays) = &self.delays {
             let [greatest, mean] = [delays.greatest_delay_ns, delays.mean_delay_ns].map(Duration::from_nanos);
@@ -208,9 +212,9 @@ impl ByClient {
             text += &row([
                 &output::count(client.denied),
                 &output::count(client.allowed),
-                &time(client.first_denied_ns, timed),
-                &time(client.last_denied_ns, timed),
-                &shown(&client.client),
+                &output::time(client.first_denied_ns, timed),
+                &output::time(client.last_denied_ns, timed),
+                &output::shown(&client.client, SHOWN),
             ]);
         }
         text
@@ -232,21 +236,5 @@ impl ByClient {
             );
         }
         text
-    }
-}
-
-/// On one line, and not too long.
-fn shown(name: &str) -> String {
-    const MOST: usize = 60;
-    let cut: String = name.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if name.chars().nth(MOST).is_some() { cut + "..." } else { cut }
-}
-
-/// To the millisecond.
-fn time(nanos: u64, timed: bool) -> String {
-    let since_1970 = jiff::Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| timed);
-    match since_1970 {
-        Some(time) => format!("{time:.3}"),
-        None => format!("{:.3} s after the start", Duration::from_nanos(nanos).as_secs_f64()),
     }
 }

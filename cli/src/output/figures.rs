@@ -72,6 +72,29 @@ pub(crate) fn window(window: Window) -> String {
     format!("{}{unit}", ticks / nanos)
 }
 
+/// A time to the millisecond; one of its own, or since the start of the run.
+pub(crate) fn time(nanos: u64, timed: bool) -> String {
+    let since_1970 = jiff::Timestamp::from_nanosecond(nanos.into()).ok().filter(|_| timed);
+    match since_1970 {
+        Some(time) => format!("{time:.3}"),
+        None => format!("{:.3} s after the start", Duration::from_nanos(nanos).as_secs_f64()),
+    }
+}
+
+/// On one line, and not much longer than so many characters.
+pub(crate) fn shown(name: &str, most: usize) -> String {
+    let cut: String = name.chars().take(most).flat_map(char::escape_debug).collect();
+    if name.chars().nth(most).is_some() { cut + "..." } else { cut }
+}
+
+/// As long as `part` is of `most`, with at least something for what is not nothing.
+#[allow(clippy::cast_possible_truncation)] // not more than the width
+pub(crate) fn bar(part: u64, most: u64, width: usize) -> String {
+    let (part, most, all) = (u128::from(part.min(most)), u128::from(most.max(1)), width as u128);
+    let long = (2 * part * all + most) / (2 * most);
+    "#".repeat((long as usize).max(usize::from(part > 0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +109,12 @@ mod tests {
         );
         assert_eq!(seconds(Duration::from_millis(500), 1_000_000), "0.50 s, 2.0 M events/s");
         assert_eq!(seconds(Duration::from_secs(2), 10), "2.00 s, 5.0 events/s");
+    }
+
+    #[test]
+    fn bars() {
+        let lengths = [(0, 9), (1, 1000), (5, 10), (9, 10), (10, 10), (0, 0), (u64::MAX, u64::MAX)];
+        assert_eq!(lengths.map(|(part, most)| bar(part, most, 10).len()), [0, 1, 5, 9, 10, 0, 10]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ mod progress;
 mod records;
 
 pub(crate) use decisions::Decisions;
-pub(crate) use figures::{count, memory, seconds, share, window};
+pub(crate) use figures::{bar, count, memory, seconds, share, shown, time, window};
 pub(crate) use progress::Progress;
 pub(crate) use records::Records;
 

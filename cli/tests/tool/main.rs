@@ -18,3 +18,5 @@ mod rank;
 mod ring;
 mod robust;
 mod threads;
+mod top;
+mod top_golden;

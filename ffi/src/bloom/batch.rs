@@ -4,9 +4,10 @@ use std::mem::MaybeUninit;
 
 use windlass::{Key, KeyHash, RotatingBloom, Tick, Verdict};
 
-use super::{core, windlass_bloom};
+use super::windlass_bloom;
 use crate::{
     boundary::{guard, room, slice},
+    handle::core,
     hash::windlass_hash,
     ids::{Fixed, Packed},
     status::windlass_status,

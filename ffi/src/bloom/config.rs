@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use windlass::{BloomBuilder, BloomPlan, ConfigError, Layout, RotatingBloom, Rotation, Seed, Window};
 
-use super::{core, windlass_bloom};
+use super::windlass_bloom;
 use crate::{
     boundary::{Failure, guard},
     dedup::config::{WINDLASS_NO_LIMIT, WINDLASS_UNIT_EVENTS, WINDLASS_UNIT_NS},
+    handle::core,
     sized::{self, Plain},
     status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
 };

@@ -19,8 +19,8 @@ mod tests;
 use windlass::RotatingBloom;
 
 use crate::{
-    boundary::guard,
-    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, windlass_error, windlass_status},
+    handle::{Handle, free, make},
+    status::{windlass_error, windlass_status},
 };
 use config::windlass_bloom_config;
 
@@ -33,12 +33,8 @@ pub struct windlass_bloom {
     _opaque: [u8; 0],
 }
 
-/// # Safety
-/// `handle` is NULL, or was made by `windlass_bloom_new` and is not freed while `'a` lasts.
-#[inline(always)]
-unsafe fn core<'a>(handle: *const windlass_bloom) -> Result<&'a RotatingBloom, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
-    unsafe { handle.cast::<RotatingBloom>().as_ref() }.ok_or(WINDLASS_E_NULL)
+impl Handle for windlass_bloom {
+    type Core = RotatingBloom;
 }
 
 /// Makes a windlass_bloom as config says, and stores it in out; free it with windlass_bloom_free.
@@ -55,18 +51,10 @@ pub unsafe extern "C" fn windlass_bloom_new(
     out: *mut *mut windlass_bloom,
     error: *mut windlass_error,
 ) -> windlass_status {
-    let body = || {
-        if out.is_null() {
-            return Err(WINDLASS_E_NULL.into());
-        }
-        // SAFETY: the caller's promise.
-        let bloom = unsafe { config::read(config) }?.build()?;
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(bloom)).cast()) };
-        Ok(WINDLASS_OK)
-    };
     // SAFETY: the caller's promise.
-    unsafe { explained(error, body) }
+    let build = || unsafe { config::read(config) }?.build();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
@@ -74,12 +62,6 @@ pub unsafe extern "C" fn windlass_bloom_new(
 /// Threads: exclusive: no other call with this handle may be under way, or come after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_bloom_free(bloom: *mut windlass_bloom) {
-    let free = || {
-        if !bloom.is_null() {
-            // SAFETY: the caller's promise: made by `windlass_bloom_new`, freed once, not in use.
-            drop(unsafe { Box::from_raw(bloom.cast::<RotatingBloom>()) });
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    };
-    let _: windlass_status = guard(free);
+    // SAFETY: the caller's promise.
+    unsafe { free(bloom) }
 }

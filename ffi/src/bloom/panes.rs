@@ -2,9 +2,10 @@
 
 use windlass::{Key, KeyHash, RotatingBloom, Tick};
 
-use super::{core, single::with_bytes, windlass_bloom};
+use super::{single::with_bytes, windlass_bloom};
 use crate::{
     boundary::{guard, room},
+    handle::core,
     hash::windlass_hash,
     status::{WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_NULL, WINDLASS_OK, windlass_status},
 };

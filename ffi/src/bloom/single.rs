@@ -2,10 +2,11 @@
 
 use windlass::{KeyHash, RotatingBloom, Tick, Verdict};
 
-use super::{core, windlass_bloom};
+use super::windlass_bloom;
 use crate::{
     boundary::{guard, slice},
     dedup::{WINDLASS_DUPLICATE, WINDLASS_FRESH},
+    handle::core,
     hash::windlass_hash,
 };
 

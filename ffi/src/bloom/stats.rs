@@ -1,8 +1,9 @@
 //! Figures.
 
-use super::{core, windlass_bloom};
+use super::windlass_bloom;
 use crate::{
     boundary::{guard, put, room},
+    handle::core,
     sized::{self, Plain},
     status::{WINDLASS_OK, windlass_status},
 };

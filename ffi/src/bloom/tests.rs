@@ -9,7 +9,10 @@ use crate::{
     dedup::WINDLASS_DUPLICATE,
     hash::windlass_hash,
     sized::Plain,
-    status::{WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE},
+    status::{
+        WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_NULL, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE,
+        WINDLASS_OK,
+    },
 };
 
 const CONFIG: u32 = windlass_bloom_config::DEFAULT.struct_size;

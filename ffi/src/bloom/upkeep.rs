@@ -2,9 +2,10 @@
 
 use windlass::Tick;
 
-use super::{core, windlass_bloom};
+use super::windlass_bloom;
 use crate::{
     boundary::guard,
+    handle::core,
     status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 

@@ -4,9 +4,10 @@ use std::mem::MaybeUninit;
 
 use windlass::{Dedup, Key, KeyHash, Outcome, Tick};
 
-use super::{WINDLASS_FRESH, code, core, windlass_dedup};
+use super::{WINDLASS_FRESH, code, windlass_dedup};
 use crate::{
     boundary::{guard, room, slice},
+    handle::core,
     hash::windlass_hash,
     ids::{Fixed, Packed},
     status::windlass_status,

@@ -4,11 +4,10 @@ use std::time::Duration;
 
 use windlass::{Claim, Dedup, Key, KeyHash, Tick, Ticket, Window};
 
-use super::{
-    WINDLASS_DUPLICATE, WINDLASS_FRESH, WINDLASS_IN_PROGRESS, core, observe::with_bytes, windlass_dedup,
-};
+use super::{WINDLASS_DUPLICATE, WINDLASS_FRESH, WINDLASS_IN_PROGRESS, observe::with_bytes, windlass_dedup};
 use crate::{
     boundary::guard,
+    handle::core,
     hash::windlass_hash,
     status::{WINDLASS_E_NULL, refused, windlass_status},
 };

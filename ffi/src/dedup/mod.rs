@@ -19,8 +19,8 @@ mod tests;
 use windlass::{Dedup, Outcome, Verdict};
 
 use crate::{
-    boundary::guard,
-    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, refused, windlass_error, windlass_status},
+    handle::{Handle, free, make},
+    status::{refused, windlass_error, windlass_status},
 };
 use config::windlass_dedup_config;
 
@@ -40,12 +40,8 @@ pub struct windlass_dedup {
     _opaque: [u8; 0],
 }
 
-/// # Safety
-/// `handle` is NULL, or was made by `windlass_dedup_new` and is not freed while `'a` lasts.
-#[inline(always)]
-unsafe fn core<'a>(handle: *const windlass_dedup) -> Result<&'a Dedup, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
-    unsafe { handle.cast::<Dedup>().as_ref() }.ok_or(WINDLASS_E_NULL)
+impl Handle for windlass_dedup {
+    type Core = Dedup;
 }
 
 /// What C gets for an outcome: the verdict, or the code of why there is none.
@@ -74,18 +70,10 @@ pub unsafe extern "C" fn windlass_dedup_new(
     out: *mut *mut windlass_dedup,
     error: *mut windlass_error,
 ) -> windlass_status {
-    let body = || {
-        if out.is_null() {
-            return Err(WINDLASS_E_NULL.into());
-        }
-        // SAFETY: the caller's promise.
-        let dedup = unsafe { config::read(config) }?.build()?;
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(dedup)).cast()) };
-        Ok(WINDLASS_OK)
-    };
     // SAFETY: the caller's promise.
-    unsafe { explained(error, body) }
+    let build = || unsafe { config::read(config) }?.build();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
@@ -93,12 +81,6 @@ pub unsafe extern "C" fn windlass_dedup_new(
 /// Threads: exclusive: no other call with this handle may be under way, or come after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_dedup_free(dedup: *mut windlass_dedup) {
-    let free = || {
-        if !dedup.is_null() {
-            // SAFETY: the caller's promise: made by `windlass_dedup_new`, freed once, not in use.
-            drop(unsafe { Box::from_raw(dedup.cast::<Dedup>()) });
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    };
-    let _: windlass_status = guard(free);
+    // SAFETY: the caller's promise.
+    unsafe { free(dedup) }
 }

@@ -2,9 +2,10 @@
 
 use windlass::{KeyHash, Tick};
 
-use super::{code, core, windlass_dedup};
+use super::{code, windlass_dedup};
 use crate::{
     boundary::{guard, slice},
+    handle::core,
     hash::windlass_hash,
 };
 

@@ -1,8 +1,9 @@
 //! Figures.
 
-use super::{core, windlass_dedup};
+use super::windlass_dedup;
 use crate::{
     boundary::{guard, put},
+    handle::core,
     sized::{self, Plain},
     status::{WINDLASS_OK, windlass_status},
 };

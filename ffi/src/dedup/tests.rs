@@ -15,8 +15,8 @@ use crate::{
     hash::windlass_hash,
     sized::Plain,
     status::{
-        WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_OFFSETS,
-        WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE,
+        WINDLASS_E_ARG, WINDLASS_E_FULL, WINDLASS_E_JUMP, WINDLASS_E_LEASE, WINDLASS_E_NULL,
+        WINDLASS_E_OFFSETS, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE, WINDLASS_OK,
     },
 };
 
@@ -92,7 +92,7 @@ impl Handle {
     /// No event has been observed: there is not even a first tick.
     fn is_untouched(&self) -> bool {
         // SAFETY: a handle.
-        let dedup = unsafe { core(self.0) }.expect("not NULL");
+        let dedup = unsafe { crate::handle::core(self.0) }.expect("not NULL");
         dedup.live_at(Tick(0)) == 0 && self.stats().live == 0
     }
 }

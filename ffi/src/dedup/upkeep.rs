@@ -2,9 +2,10 @@
 
 use windlass::Tick;
 
-use super::{core, windlass_dedup};
+use super::windlass_dedup;
 use crate::{
     boundary::guard,
+    handle::core,
     status::{WINDLASS_E_NOMEM, WINDLASS_OK, windlass_status},
 };
 

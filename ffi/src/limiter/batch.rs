@@ -10,7 +10,7 @@ use super::{
     core, windlass_limiter,
 };
 use crate::{
-    boundary::{guard, room, slice},
+    boundary::{guard, optional, room, slice},
     hash::windlass_hash,
     ids::{Fixed, Packed},
     status::windlass_status,
@@ -142,13 +142,4 @@ unsafe fn check<K: Key>(
         limiter.check_each(n, |i| (key(i), cost(i), tick(i)), &mut admissions);
         Ok::<_, windlass_status>(admissions.allowed)
     })
-}
-
-/// Of length `n`, or none at all.
-///
-/// # Safety
-/// As `slice`.
-unsafe fn optional<'a>(at: *const u64, n: usize) -> Result<Option<&'a [u64]>, windlass_status> {
-    // SAFETY: the caller's promise.
-    if at.is_null() { Ok(None) } else { unsafe { slice(at, n) }.map(Some) }
 }

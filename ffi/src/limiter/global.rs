@@ -3,9 +3,15 @@
 use windlass::{Limiter, Tick};
 
 use super::{
-    Handle, admission::windlass_admission, ask, config::windlass_limiter_config, forget, free, make,
+    admission::windlass_admission,
+    ask,
+    config::{self, windlass_limiter_config},
+    forget,
 };
-use crate::status::{windlass_error, windlass_status};
+use crate::{
+    handle::{Handle, free, make},
+    status::{windlass_error, windlass_status},
+};
 
 /// So many permits in so long for whoever asks, for any number of threads: one word. Made by
 /// windlass_global_limiter_new, freed by windlass_global_limiter_free.
@@ -34,7 +40,9 @@ pub unsafe extern "C" fn windlass_global_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(config, out, error, |settings| settings.global()) }
+    let build = || unsafe { config::read(config) }?.global();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.

@@ -21,11 +21,12 @@ mod tests;
 use windlass::{Admission, KeyedLimiter};
 
 use crate::{
-    boundary::{Failure, guard},
-    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, windlass_error, windlass_status},
+    boundary::guard,
+    handle::{Handle, core, free, make},
+    status::{windlass_error, windlass_status},
 };
 use admission::{answer, windlass_admission};
-use config::{Settings, windlass_limiter_config};
+use config::windlass_limiter_config;
 
 /// So many permits in so long for each of many clients, for any number of threads: together they
 /// are granted what one would be. A client is a key, and takes memory only for as long as it makes
@@ -55,7 +56,9 @@ pub unsafe extern "C" fn windlass_limiter_new(
     error: *mut windlass_error,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { make(config, out, error, |settings| settings.keyed()) }
+    let build = || unsafe { config::read(config) }?.keyed();
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
@@ -65,54 +68,6 @@ pub unsafe extern "C" fn windlass_limiter_new(
 pub unsafe extern "C" fn windlass_limiter_free(limiter: *mut windlass_limiter) {
     // SAFETY: the caller's promise.
     unsafe { free(limiter) }
-}
-
-/// What C calls a limiter, and what stands behind the pointer.
-trait Handle {
-    type Core;
-}
-
-/// # Safety
-/// `handle` is NULL, or was made by `make` and is not freed while `'a` lasts.
-#[inline(always)]
-unsafe fn core<'a, H: Handle>(handle: *const H) -> Result<&'a H::Core, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
-    unsafe { handle.cast::<H::Core>().as_ref() }.ok_or(WINDLASS_E_NULL)
-}
-
-/// # Safety
-/// `config` and `error` as their types have it; `out` is NULL or may be written to.
-unsafe fn make<H: Handle>(
-    config: *const windlass_limiter_config,
-    out: *mut *mut H,
-    error: *mut windlass_error,
-    build: impl FnOnce(Settings) -> Result<H::Core, Failure>,
-) -> windlass_status {
-    let body = || {
-        if out.is_null() {
-            return Err(WINDLASS_E_NULL.into());
-        }
-        // SAFETY: the caller's promise.
-        let limiter = build(unsafe { config::read(config) }?)?;
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(limiter)).cast()) };
-        Ok(WINDLASS_OK)
-    };
-    // SAFETY: the caller's promise.
-    unsafe { explained(error, body) }
-}
-
-/// # Safety
-/// `handle` is NULL, or was made by `make`, is freed once and not in use.
-unsafe fn free<H: Handle>(handle: *mut H) {
-    let free = || {
-        if !handle.is_null() {
-            // SAFETY: the caller's promise.
-            drop(unsafe { Box::from_raw(handle.cast::<H::Core>()) });
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    };
-    let _: windlass_status = guard(free);
 }
 
 /// Asks for an admission, if limiter and key are what they should be.

@@ -1,8 +1,9 @@
 //! Figures.
 
-use super::{core, windlass_limiter};
+use super::windlass_limiter;
 use crate::{
     boundary::{guard, put},
+    handle::core,
     sized::{self, Plain},
     status::{WINDLASS_OK, windlass_status},
 };

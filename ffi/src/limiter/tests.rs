@@ -11,7 +11,10 @@ use super::{admission::*, batch::*, check::*, config::*, global::*, stats::*, up
 use crate::{
     hash::windlass_hash,
     sized::Plain,
-    status::{WINDLASS_E_ARG, WINDLASS_E_OFFSETS, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE},
+    status::{
+        WINDLASS_E_ARG, WINDLASS_E_NULL, WINDLASS_E_OFFSETS, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE,
+        WINDLASS_OK,
+    },
 };
 
 const CONFIG: u32 = windlass_limiter_config::DEFAULT.struct_size;

@@ -2,8 +2,8 @@
 
 use windlass::Tick;
 
-use super::{core, windlass_limiter};
-use crate::{boundary::guard, status::windlass_status};
+use super::windlass_limiter;
+use crate::{boundary::guard, handle::core, status::windlass_status};
 
 /// Upkeep, most of which calls do by themselves while they come: takes note of the time now, looks
 /// after up to budget groups of 64 places, makes a larger table ready before it is needed, empties

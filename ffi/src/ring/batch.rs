@@ -4,9 +4,10 @@ use std::mem::MaybeUninit;
 
 use windlass::{Key, KeyHash};
 
-use super::{core, windlass_ring};
+use super::windlass_ring;
 use crate::{
     boundary::{guard, room, slice},
+    handle::core,
     hash::windlass_hash,
     ids::{Fixed, Packed},
     status::{WINDLASS_E_NO_NODE, WINDLASS_E_NULL, windlass_status},

@@ -2,9 +2,10 @@
 
 use windlass::{Change, ConfigError, HashRing, Node};
 
-use super::{core, windlass_ring};
+use super::windlass_ring;
 use crate::{
     boundary::{Failure, slice},
+    handle::core,
     status::{WINDLASS_E_ARG, WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 

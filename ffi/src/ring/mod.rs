@@ -17,8 +17,9 @@ mod tests;
 use windlass::HashRing;
 
 use crate::{
-    boundary::guard,
-    status::{WINDLASS_E_NULL, WINDLASS_OK, explained, windlass_error, windlass_status},
+    boundary::Failure,
+    handle::{Handle, free, make},
+    status::{windlass_error, windlass_status},
 };
 use config::windlass_ring_config;
 
@@ -30,12 +31,8 @@ pub struct windlass_ring {
     _opaque: [u8; 0],
 }
 
-/// # Safety
-/// `handle` is NULL, or was made by `windlass_ring_new` and is not freed while `'a` lasts.
-#[inline(always)]
-unsafe fn core<'a>(handle: *const windlass_ring) -> Result<&'a HashRing, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
-    unsafe { handle.cast::<HashRing>().as_ref() }.ok_or(WINDLASS_E_NULL)
+impl Handle for windlass_ring {
+    type Core = HashRing;
 }
 
 /// Makes a windlass_ring without nodes as config says, and stores it in out; free it with
@@ -52,18 +49,10 @@ pub unsafe extern "C" fn windlass_ring_new(
     out: *mut *mut windlass_ring,
     error: *mut windlass_error,
 ) -> windlass_status {
-    let body = || {
-        if out.is_null() {
-            return Err(WINDLASS_E_NULL.into());
-        }
-        // SAFETY: the caller's promise.
-        let ring = unsafe { config::read(config) }?.build()?;
-        // SAFETY: the caller's promise.
-        unsafe { out.write(Box::into_raw(Box::new(ring)).cast()) };
-        Ok(WINDLASS_OK)
-    };
     // SAFETY: the caller's promise.
-    unsafe { explained(error, body) }
+    let build = || unsafe { config::read(config) }?.build().map_err(Failure::from);
+    // SAFETY: the caller's promise.
+    unsafe { make(out, error, build) }
 }
 
 /// Frees it. NULL is allowed, and does nothing.
@@ -71,12 +60,6 @@ pub unsafe extern "C" fn windlass_ring_new(
 /// Threads: exclusive: no other call with this handle may be under way, or come after it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn windlass_ring_free(ring: *mut windlass_ring) {
-    let free = || {
-        if !ring.is_null() {
-            // SAFETY: the caller's promise: made by `windlass_ring_new`, freed once, not in use.
-            drop(unsafe { Box::from_raw(ring.cast::<HashRing>()) });
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    };
-    let _: windlass_status = guard(free);
+    // SAFETY: the caller's promise.
+    unsafe { free(ring) }
 }

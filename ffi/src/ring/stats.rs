@@ -2,9 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::{core, windlass_ring};
+use super::windlass_ring;
 use crate::{
     boundary::{guard, room},
+    handle::core,
     sized::{self, Plain},
     status::{WINDLASS_OK, windlass_status},
 };

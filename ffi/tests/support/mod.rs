@@ -94,6 +94,11 @@ impl Language {
     }
 }
 
+/// Both; under valgrind, which is slow, one: the library is the same.
+pub(crate) fn languages() -> &'static [Language] {
+    if is_set("WINDLASS_VALGRIND") { &[Language::C] } else { &[Language::C, Language::Cpp] }
+}
+
 pub(crate) const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"];
 
 /// The options of docs/c.md for the static library.

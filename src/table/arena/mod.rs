@@ -132,6 +132,21 @@ impl Arena {
         Ok(at)
     }
 
+    /// .. of a number and bytes. (Its own bytes are the number's, little endian, and those.)
+    pub(crate) fn put_two(
+        &self,
+        slice: u64,
+        label: u32,
+        number: u64,
+        bytes: &[u8],
+        guard: &Guard,
+    ) -> Result<Reference, NotPut> {
+        let head = Head::new(label, bytes.len().saturating_add(8)).ok_or(NotPut::TooLong)?;
+        let (at, room) = self.take(slice, head.words(), guard)?;
+        record::write_two(room, head, number, bytes);
+        Ok(at)
+    }
+
     /// The same for one of several records by one thread: most of them into room that was taken with the first. Under one guard, and
     /// with [`Arena::give_back`] in the end.
     #[inline(always)]
@@ -226,6 +241,11 @@ impl Arena {
     pub(crate) fn read(&self, slice: u64, at: Reference, out: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
         let (head, record) = record::whole(self.words(slice, at, guard)?)?;
         Some(record::read(head, record, out))
+    }
+
+    /// The number of one that was put by [`Arena::put_two`]. `None`: it has gone.
+    pub(crate) fn number(&self, slice: u64, at: Reference, guard: &Guard) -> Option<u64> {
+        record::number(self.words(slice, at, guard)?)
     }
 
     /// Puts the record into the segment of another slice as well: for an entry whose state has risen. Within one slice it stays

@@ -78,6 +78,19 @@ impl Head {
 pub(super) fn write(room: &[Word], head: Head, bytes: &[u8]) {
     let Some((first, body)) = room.split_first() else { return };
     first.set(head.0);
+    fill(body, bytes);
+}
+
+/// .. of a number's bytes (little endian) and others.
+pub(super) fn write_two(room: &[Word], head: Head, number: u64, bytes: &[u8]) {
+    let [first, second, body @ ..] = room else { return };
+    first.set(head.0);
+    second.set(number);
+    fill(body, bytes);
+}
+
+#[inline(always)]
+fn fill(body: &[Word], bytes: &[u8]) {
     let (whole, rest) = bytes.as_chunks();
     for (word, bytes) in body.iter().zip(whole) {
         word.set(u64::from_le_bytes(*bytes));
@@ -119,6 +132,12 @@ pub(super) fn read(head: Head, record: &[Word], out: &mut Vec<u8>) -> u32 {
     out.extend(record.iter().skip(1).flat_map(|word| word.get().to_le_bytes()));
     out.truncate(head.len());
     head.label()
+}
+
+/// The first 8 bytes of the record at the start of `words`.
+pub(super) fn number(words: &[Word]) -> Option<u64> {
+    let (head, record) = whole(words)?;
+    record.get(1).filter(|_| head.len() >= size_of::<u64>()).map(Word::get)
 }
 
 pub(super) fn copy(from: &[Word], to: &[Word]) {

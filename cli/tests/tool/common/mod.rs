@@ -66,7 +66,7 @@ impl Run {
 /// and with several, and has to give the same.
 pub(crate) fn run_in(dir: &Path, args: &[&str], stdin: &[u8]) -> Run {
     let run = run_once(dir, args, stdin);
-    if let Some((&command @ ("dedup" | "distinct" | "limit" | "ring"), rest)) = args.split_first()
+    if let Some((&command @ ("dedup" | "distinct" | "limit" | "ring" | "top"), rest)) = args.split_first()
         && !args.contains(&"--threads")
     {
         let other = run_once(dir, &[&[command, "--threads", "3"], rest].concat(), stdin);

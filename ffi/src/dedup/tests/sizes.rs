@@ -110,6 +110,6 @@ fn structs_of_impossible_sizes_are_not_written() {
         let mut handle = null_mut();
         assert_eq!(windlass_dedup_new(null(), &raw mut handle, null_mut()), WINDLASS_E_NULL);
         assert_eq!(windlass_dedup_new(&config(|_| {}), null_mut(), null_mut()), WINDLASS_E_NULL);
-        assert_eq!(windlass_dedup_config_memory_bytes(null(), null_mut()), WINDLASS_E_NULL.into());
+        assert_eq!(windlass_dedup_config_memory_bytes(null(), null_mut()), i64::from(WINDLASS_E_NULL));
     }
 }

@@ -1,0 +1,89 @@
+//! The counts of the keys.
+
+use std::ops::Range;
+
+use windlass::{ConfigError, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, TopStats, Window};
+
+use crate::{
+    args::TopArgs,
+    failure::Failure,
+    input::Batch,
+    room::{self, out_of_range},
+};
+
+pub(super) struct Counts {
+    top: TopK,
+    /// Events for whose keys there was no room.
+    pub(super) refused: u64,
+}
+
+/// Keys, unless told otherwise: rows are as long as the panes are many, and sometimes all are looked at.
+const CAPACITY: u64 = 16_000;
+
+impl Counts {
+    pub(super) fn new(args: &TopArgs) -> Result<Counts, Failure> {
+        let (k, given) = (args.k.0, args.state.capacity);
+        let capacity = given.map_or(CAPACITY.max(k), |count| count.0);
+        let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let (window, pane) = (args.window.duration, args.pane.duration);
+        let top = TopK::builder(Window::time(window), Window::time(pane), number(k))
+            .capacity(number(capacity))
+            .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
+            .lateness(args.lateness.duration)
+            .seed(Seed(args.state.seed))
+            .build()
+            .map_err(|error| refused(args, capacity, &error))?;
+        Ok(Counts { top, refused: 0 })
+    }
+
+    /// Counts some of a batch.
+    pub(super) fn add(&mut self, batch: &Batch<'_>, events: Range<usize>) {
+        let event = |i: usize| {
+            let (hash, tick) = batch.events[events.start + i];
+            (Named { hash, name: batch.name(events.start + i) }, 1, tick)
+        };
+        let Tally { refused, .. } = self.top.add_each(events.len(), event);
+        self.refused += refused;
+    }
+
+    /// The list of the window that ends there.
+    pub(super) fn list(&self, end: u64) -> TopSnapshot {
+        self.top.top_complete_at(Tick(end))
+    }
+
+    pub(super) fn stats(&self) -> TopStats {
+        self.top.stats()
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        self.top.seed()
+    }
+}
+
+/// A key that is told apart by a hash of all its fields and its source, and told by its name.
+struct Named<'a> {
+    hash: KeyHash,
+    name: &'a [u8],
+}
+
+impl Key for Named<'_> {
+    fn key_hash(&self, _: Seed) -> KeyHash {
+        self.hash
+    }
+
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        self.name.with_bytes(f)
+    }
+}
+
+/// The builder's error in the words of the command line.
+fn refused(args: &TopArgs, capacity: u64, error: &ConfigError) -> Failure {
+    match error.field {
+        "k" => out_of_range(format_args!("-k {}", args.k), &error.limit),
+        "window" => out_of_range(format_args!("--window {}", args.window), &error.limit),
+        "pane" => out_of_range(format_args!("--pane {}", args.pane), &error.limit),
+        "lateness" => out_of_range(format_args!("--lateness {}", args.lateness), &error.limit),
+        "capacity" => out_of_range(format_args!("--capacity {capacity}"), &error.limit),
+        _ => room::refused(&args.state, error),
+    }
+}

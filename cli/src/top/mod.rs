@@ -1,0 +1,69 @@
+//! `windlass top`: the hottest keys of a sliding window, at its end or at the end of every pane.
+
+mod counts;
+mod panes;
+mod report;
+mod table;
+
+use std::time::Instant;
+
+use windlass::Seed;
+
+use crate::{
+    args::{ReportKind, TopArgs},
+    failure::Failure,
+    grid::Grid,
+    input::{Input, Need},
+    output::{self, Progress},
+};
+use counts::Counts;
+use panes::Panes;
+use report::Report;
+
+/// Of longer keys that much is told. (They are told apart by all of it.)
+const NAME: usize = 4096;
+
+pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
+    // All that can be refused is refused before a byte is written.
+    let grid = Grid::new(&args.window, &args.pane)?;
+    let mut counts = Counts::new(args)?;
+    let need = Need {
+        key: &args.key,
+        option: "--key",
+        may_be_none: false,
+        names: Some(NAME),
+        text: false,
+        numbered: false,
+        seed: Seed(args.state.seed),
+    };
+    let mut input = Input::new(&args.input, need)?;
+    let started = Instant::now();
+    let mut panes = Panes::new(grid, args);
+    let done = stream(args, &mut counts, &mut panes, &mut input);
+    // What is over has its place in the output, whatever came then.
+    panes.flush()?;
+    done?;
+    let took = started.elapsed();
+    let list = panes.last().map(|pane| counts.list(grid.begin(pane + 1)));
+    let report = Report::new(&counts, &panes, list.as_ref(), &input, took);
+    let is_table = !args.every_pane;
+    if is_table && args.output.report != Some(ReportKind::Json) {
+        output::report(&table::text(list.as_ref()), true)?;
+    }
+    output::summary(&args.output, &report, || report.text(args, &input), is_table)?;
+    report.outcome(args)
+}
+
+fn stream(args: &TopArgs, counts: &mut Counts, panes: &mut Panes, input: &mut Input) -> Result<(), Failure> {
+    let progress =
+        Progress::over_input(args.output.quiet, args.every_pane, input.size(), input.read_counter());
+    while let Some(batch) = input.next()? {
+        let (events, pause) = (batch.events.len() as u64, batch.pause);
+        panes.take(&batch, counts)?;
+        if pause {
+            panes.flush()?;
+        }
+        progress.advance(events);
+    }
+    panes.end(counts)
+}

@@ -1,0 +1,77 @@
+//! The list of the last window, for people.
+
+use std::io::stdout;
+
+use windlass::TopSnapshot;
+
+use crate::output;
+
+/// At the longest.
+const BAR: usize = 20;
+
+/// A line for each key. On a terminal none is longer than that is wide: keys are cut in the middle, since many begin and many end alike.
+pub(super) fn text(list: Option<&TopSnapshot>) -> String {
+    table(list, terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0.into()))
+}
+
+fn table(list: Option<&TopSnapshot>, width: Option<usize>) -> String {
+    let rows = list.map_or(&[][..], |list| &list.rows);
+    let (total, first) = (list.map_or(0, |list| list.total), rows.first().map_or(0, |row| row.count));
+    let is_exact = rows.iter().all(|row| row.lower == row.upper);
+    let more = |at_most: &str| if is_exact { String::new() } else { format!(" {at_most:>11}") };
+    let head = |rank: &str, count: &str, at_most: &str, share: &str, bar: &str| {
+        format!("{rank:>4} {count:>11}{} {share:>8}  {bar:<BAR$}  ", more(at_most))
+    };
+    let mut text = format!("{}key\n", head("rank", "count", "at most", "share", ""));
+    for (row, rank) in rows.iter().zip(1_u64..) {
+        let (count, share) = (output::count(row.count), output::share(row.count, total));
+        let at_most = if row.upper == u64::MAX { "?".to_owned() } else { output::count(row.upper) };
+        let line = head(&rank.to_string(), &count, &at_most, &share, &output::bar(row.count, first, BAR));
+        let room = width.map_or(usize::MAX, |width| width.saturating_sub(line.len()));
+        let key: String = row.key.to_string().chars().flat_map(char::escape_debug).collect();
+        text += &format!("{line}{}\n", cut(&key, room));
+    }
+    text
+}
+
+/// To that many characters, a few at least.
+fn cut(key: &str, room: usize) -> String {
+    const DOTS: &str = "...";
+    let (chars, room) = (key.chars().count(), room.max(DOTS.len() + 8));
+    if chars <= room {
+        return key.to_owned();
+    }
+    let tail = (room - DOTS.len()) / 2;
+    let head = key.chars().take(room - DOTS.len() - tail);
+    head.chain(DOTS.chars()).chain(key.chars().skip(chars - tail)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use windlass::{Tick, TopK};
+
+    use super::*;
+
+    #[test]
+    fn fits_the_terminal() {
+        let second = Duration::from_secs(1);
+        let top = TopK::builder(second, second, 3).capacity(10).build().unwrap();
+        let long = "/a/very/long/path/to/something/that/does/not/fit.html";
+        for (key, n) in [(long, 6000), ("tab\there", 250), ("b", 1)] {
+            top.add_at(key, n, Tick(0));
+        }
+        let list = top.top_at(Tick(0));
+        let expected = "\
+rank       count    share                        key
+   1       6,000   96.0 %  ####################  /a/very/long/p...s/not/fit.html
+   2         250    4.0 %  #                     tab\\there
+   3           1    0.0 %  #                     b
+";
+        assert_eq!(table(Some(&list), Some(80)), expected);
+        assert!(table(Some(&list), None).contains(long));
+        assert!(table(Some(&list), Some(0)).contains("  /a/v...html\n"));
+        assert_eq!(table(None, None), "rank       count    share                        key\n");
+    }
+}

@@ -1,0 +1,134 @@
+//! What `loom-tests` sees of the counters: the shipped generations, rows and stock, in the smallest sizes.
+
+use super::{
+    Added,
+    core::Core,
+    stock::Stock,
+    table::{Size, Table},
+};
+use crate::{
+    hash::KeyHash,
+    pane::Spans,
+    sync::{
+        AtomicU64,
+        Ordering::{Acquire, Release},
+        epoch, saturating,
+    },
+};
+use std::sync::Arc;
+
+/// Panes of one tick, two to a generation. Of one home row a neighbourhood has two, and so have the outer ones.
+pub struct Counter {
+    core: Core<()>,
+    window: u64,
+}
+
+impl Counter {
+    /// A window of so many panes, and so many kept; tables that grow or not.
+    #[allow(clippy::panic)] // in models
+    pub fn new(window: u64, kept: u64, grows: bool) -> Counter {
+        let size = Size::for_keys(1, 1);
+        let spans = Spans { pane: 1, panes: 2, kept, max_jump: u64::MAX };
+        let stock = Stock::new(size, 100, grows.then_some(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
+        Counter { core: Core::new(spans, size, stock, ()), window }
+    }
+
+    /// Adds 1. Whether it was counted.
+    pub fn add(&self, key: u64, now: u64) -> bool {
+        self.adds(key, 1, now).is_some()
+    }
+
+    /// Adds `n`: what was counted in that pane before, unless it was not counted.
+    pub fn adds(&self, key: u64, n: u64, now: u64) -> Option<u64> {
+        let guard = epoch::pin();
+        match self.core.add(hash(key), n, now, &guard) {
+            Ok(before) => Some(before),
+            Err(Added::Late) => None,
+            Err(other) => unreachable!("{other:?}"),
+        }
+    }
+
+    /// In the pane of `now` and those before it that make up the window.
+    pub fn count(&self, key: u64, now: u64) -> u64 {
+        self.core.count(hash(key), (now + 1).saturating_sub(self.window)..now + 1, &epoch::pin())
+    }
+
+    /// Of all keys.
+    pub fn total(&self, now: u64) -> u64 {
+        self.core.total((now + 1).saturating_sub(self.window)..now + 1, &epoch::pin())
+    }
+
+    /// Moves on and clears.
+    pub fn maintain(&self, now: u64) {
+        self.core.maintain(now, 100);
+    }
+
+    /// Lets the epoch move on.
+    pub fn collect(&self) {
+        epoch::collect();
+    }
+
+    /// Generations opened, tables used again.
+    pub fn opened(&self) -> (u64, u64) {
+        (self.core.stock.counts.opened.sum(), self.core.stock.counts.recycled.sum())
+    }
+}
+
+/// A table of a generation, and the stock that it goes to.
+pub struct Shelf {
+    table: Arc<Table>,
+    /// Whether it has not left.
+    there: AtomicU64,
+    stock: Stock,
+}
+
+impl Default for Shelf {
+    #[allow(clippy::panic)] // in models
+    fn default() -> Shelf {
+        let stock = Stock::new(Size::for_keys(1, 1), 100, None).unwrap_or_else(|| panic!("no memory"));
+        Shelf { table: stock.take(None), there: AtomicU64::new(1), stock }
+    }
+}
+
+impl Shelf {
+    /// Adds 1 to a key, if the table has not left.
+    pub fn add(&self, key: u64) {
+        let guard = epoch::pin();
+        if self.there.load(Acquire) == 1
+            && let Some(row) = self.table.claim(hash(key), &guard, &self.stock)
+        {
+            saturating::add(row.cell(0), 1);
+        }
+    }
+
+    /// The table leaves.
+    pub fn leave(&self) {
+        let _guard = epoch::pin();
+        self.there.store(0, Release);
+        self.stock.left(&self.table);
+    }
+
+    /// Clears what has left, if that may be: the table for its next use.
+    pub fn cleared(&self) -> Option<Cleared> {
+        epoch::collect();
+        epoch::collect();
+        self.stock.maintain(100, false);
+        let ready = self.stock.counts.recycled.sum() > 0;
+        ready.then(|| Cleared(self.stock.take(None)))
+    }
+}
+
+/// A table that is used again.
+pub struct Cleared(Arc<Table>);
+
+impl Cleared {
+    /// A key's count there.
+    pub fn count(&self, key: u64) -> u64 {
+        let guard = epoch::pin();
+        self.0.find(hash(key), &guard).map_or(0, |row| saturating::sum(row.counts(0..1)))
+    }
+}
+
+fn hash(key: u64) -> KeyHash {
+    KeyHash { hi: 0, lo: key }
+}

@@ -1,0 +1,192 @@
+//! How often in the window, all together?
+
+use super::{Added, CounterStats, PaneCount, Panes, TotalBuilder, totals::Totals};
+use crate::{
+    maintain::Maintain,
+    pane::{Generations, Keep, Missed, Spans},
+    sync::{Counter, epoch},
+    time::{Clock, Tick, Window},
+};
+use std::{fmt, sync::Arc};
+
+/// Counts how much came in the window, without keys: a [`crate::WindowedCounter`] of one key, for next to no memory. Threads that add
+/// do not meet.
+///
+/// ```
+/// use std::time::Duration;
+/// use windlass::{Tick, WindowedTotal};
+///
+/// let (window, pane) = (Duration::from_secs(60), Duration::from_secs(10));
+/// let bytes = WindowedTotal::builder(window, pane).build()?;
+/// let at = |secs: u64| Tick(secs * 1_000_000_000);
+///
+/// bytes.add_at(1500, at(5));
+/// bytes.add_at(500, at(31));
+/// assert_eq!(bytes.total_at(at(59)), 2000);
+/// assert_eq!(bytes.total_at(at(60)), 500);
+/// assert_eq!(bytes.total_complete_at(at(60)), 2000); // the six panes before
+/// # Ok::<(), windlass::ConfigError>(())
+/// ```
+///
+/// Window, time, guarantees: as with [`crate::WindowedCounter`].
+pub struct WindowedTotal {
+    ring: Ring,
+    panes: Panes,
+    clock: Clock,
+}
+
+pub(super) struct Ring {
+    time: Generations<Totals>,
+    keeper: Keeper,
+}
+
+/// Makes and lets go what is a few KiB.
+struct Keeper {
+    cells: usize,
+    opened: Counter,
+    late: Counter,
+    jumps: Counter,
+    saturated: Counter,
+}
+
+impl Keep<Totals> for Keeper {
+    fn open(&self, _: u64, _: Option<&Totals>) -> Totals {
+        self.opened.add(1);
+        Totals::new(self.cells)
+    }
+
+    fn unused(&self, _: Totals) {}
+
+    fn left(&self, _: Arc<Totals>) {}
+}
+
+impl Ring {
+    pub(super) fn new(spans: Spans, cells: usize) -> Ring {
+        let [opened, late, jumps, saturated] = std::array::from_fn(|_| Counter::default());
+        Ring { time: Generations::new(spans), keeper: Keeper { cells, opened, late, jumps, saturated } }
+    }
+}
+
+impl WindowedTotal {
+    pub(super) fn new(ring: Ring, panes: Panes, clock: Clock) -> WindowedTotal {
+        WindowedTotal { ring, panes, clock }
+    }
+
+    /// A builder for a total over `window`, in panes of `pane`, of which the window has to be a multiple.
+    pub fn builder(window: impl Into<Window>, pane: impl Into<Window>) -> TotalBuilder {
+        TotalBuilder::new(window.into(), pane.into())
+    }
+
+    /// Adds `n` at `now`. ([`Added::NoRoom`] it never says.)
+    #[inline]
+    pub fn add_at(&self, n: u64, now: Tick) -> Added {
+        let (guard, keeper) = (epoch::pin(), &self.ring.keeper);
+        match self.ring.time.enter(now.0, &guard, keeper) {
+            Ok(place) => {
+                if place.generation.add(place.cell, n) {
+                    keeper.saturated.add(1);
+                }
+                Added::Counted
+            }
+            Err(Missed::Late) => {
+                keeper.late.add(1);
+                Added::Late
+            }
+            Err(Missed::Jump) => {
+                keeper.jumps.add(1);
+                Added::Jump
+            }
+        }
+    }
+
+    /// Adds `n` now, by the structure's clock.
+    #[inline]
+    pub fn add(&self, n: u64) -> Added {
+        self.add_at(n, self.clock.arrivals(1))
+    }
+
+    /// What came in the pane of `now` and those before it that make up the window. `u64::MAX`: that much or more.
+    #[must_use]
+    pub fn total_at(&self, now: Tick) -> u64 {
+        self.sum(self.panes.current(now))
+    }
+
+    /// .. by the structure's clock.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total_at(self.clock.now())
+    }
+
+    /// What came in the panes before that of `now` that make up the window.
+    #[must_use]
+    pub fn total_complete_at(&self, now: Tick) -> u64 {
+        self.sum(self.panes.complete(now))
+    }
+
+    /// The total of each pane from that of `now` back as far as the window, the newest first. Empty panes are left out.
+    #[must_use]
+    pub fn panes_at(&self, now: Tick) -> Vec<PaneCount> {
+        let count = |pane| (pane, self.sum(pane..pane + 1));
+        let counted = self.panes.current(now).rev().map(count).filter(|&(_, count)| count > 0);
+        counted.map(|(pane, count)| self.panes.count(pane, count)).collect()
+    }
+
+    fn sum(&self, panes: std::ops::Range<u64>) -> u64 {
+        let guard = epoch::pin();
+        let parts = self.ring.time.with(panes, &guard);
+        crate::sync::saturating::sum(parts.map(|(totals, _, cells)| totals.sum(cells)))
+    }
+
+    /// Upkeep: moves time on to `now`, and lets go what is behind the window. There is never more to do.
+    pub fn maintain_at(&self, now: Tick, _: usize) -> bool {
+        self.ring.time.maintain(now.0, &epoch::pin(), &self.ring.keeper);
+        epoch::collect();
+        false
+    }
+
+    /// Plain figures. Those of rows and keys are 0.
+    #[must_use]
+    pub fn stats(&self) -> CounterStats {
+        let keeper = &self.ring.keeper;
+        CounterStats {
+            generations: self.ring.time.all(&epoch::pin()).count() as u64,
+            memory_bytes: self.memory_bytes(),
+            opened: keeper.opened.sum(),
+            late: keeper.late.sum(),
+            jumps: keeper.jumps.sum(),
+            saturated: keeper.saturated.sum(),
+            ..CounterStats::default()
+        }
+    }
+
+    /// What is counted over.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        self.panes.of_window(self.panes.window)
+    }
+
+    /// Bytes that it takes now.
+    #[must_use]
+    pub fn memory_bytes(&self) -> u64 {
+        self.ring.time.all(&epoch::pin()).count() as u64 * Totals::bytes(self.ring.keeper.cells)
+    }
+}
+
+impl Maintain for WindowedTotal {
+    fn maintain_at(&self, now: Tick, budget: usize) -> bool {
+        WindowedTotal::maintain_at(self, now, budget)
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+impl fmt::Debug for WindowedTotal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WindowedTotal")
+            .field("panes", &self.panes)
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,14 @@
+//! The hottest keys.
+
+#![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod adversary;
+mod errors;
+mod golden;
+mod oracle;
+mod plain;
+mod threads;
+mod upkeep;
