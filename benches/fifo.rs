@@ -23,6 +23,7 @@
 mod support {
     pub(crate) mod host;
     pub(crate) mod memory;
+    #[allow(dead_code)] // a part of it is used here
     pub(crate) mod mix;
     pub(crate) mod queue;
     pub(crate) mod queues;

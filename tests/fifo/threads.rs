@@ -157,7 +157,7 @@ fn never_more_than_the_capacity() {
             scope.spawn(move || {
                 together.wait();
                 for i in 0..60_000_u64 {
-                    if (i + thread) % 4 == 0 {
+                    if (i + thread).is_multiple_of(4) {
                         popping.fetch_add(1, SeqCst);
                         if index.pop().is_none() {
                             popping.fetch_sub(1, SeqCst);

@@ -61,7 +61,7 @@ impl RankStage {
         self.queue.rank_batch(&self.keys, &mut self.ranks);
         let took = start.elapsed();
         for (client, rank) in self.keys.drain(..).zip(&self.ranks) {
-            self.wrong += u64::from(self.recount.rank(client, self.events % COUNTED == 0) != *rank);
+            self.wrong += u64::from(self.recount.rank(client, self.events.is_multiple_of(COUNTED)) != *rank);
             self.events += 1;
             self.answered += u64::from(rank.is_some());
             self.longest = self.longest.max((rank.unwrap_or(0), client));

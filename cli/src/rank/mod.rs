@@ -23,7 +23,7 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
         key: &args.key,
         option: "--key",
         may_be_none: false,
-        names: false,
+        names: None,
         text: false,
         numbered: false,
         seed: Seed(args.state.seed),
