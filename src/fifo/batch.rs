@@ -2,7 +2,7 @@
 
 use super::{
     Entry, FifoIndex, Place, Places, PushRefused, Pushed, entry, place,
-    queue::{Front, Named},
+    queue::{Front, Keys, Named},
 };
 use crate::{
     hash::{Key, KeyHash},
@@ -11,7 +11,6 @@ use crate::{
         epoch::{self, Guard},
         with_wide,
     },
-    table::Decision,
     time::Tick,
 };
 
@@ -127,9 +126,7 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
                     ahead[i % AHEAD] = fetch(i + AHEAD);
                 }
                 if i + SOON < keys.len() {
-                    let number =
-                        places.pinned.update(ahead[(i + SOON) % AHEAD], |state, _| Decision::Keep(state));
-                    if let Ok(Some(state)) = number {
+                    if let Some(state) = places.state(ahead[(i + SOON) % AHEAD]) {
                         self.queue.log.prefetch(state - 1, &guard);
                     }
                 }

@@ -143,7 +143,8 @@ impl FifoBuilder {
         let Sizes { bits, ring, table: limit } = self.sizes::<V>()?;
         let clock = settings::clock(self.clock, Window::time(Duration::from_nanos(1)))?;
         let span = (ring as u64) << bits;
-        let table = KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?;
+        let table =
+            KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?.for_good();
         let memory = limit.map_or(u64::MAX, |most| most.saturating_sub(Log::<V>::ring_bytes(ring)));
         let capacity = if limit.is_some() { u64::MAX >> 1 } else { self.capacity as u64 };
         Ok(FifoIndex {

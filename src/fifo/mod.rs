@@ -11,7 +11,7 @@ pub(crate) mod model;
 mod queue;
 
 use crate::{
-    hash::{Key, Seed},
+    hash::{Key, KeyHash, Seed},
     maintain::Maintain,
     sync::{
         Counter, Wide,
@@ -125,6 +125,7 @@ pub struct FifoStats {
 /// The table under a pin.
 struct Places<'g, W> {
     pinned: Pinned<'g, W>,
+    wide: W,
     table: &'g KeyTable,
     granule: u64,
 }
@@ -133,10 +134,20 @@ impl<W: Wide> Keys for Places<'_, W> {
     #[inline(always)]
     fn update<R>(
         &self,
-        hash: crate::hash::KeyHash,
+        hash: KeyHash,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
         self.pinned.update(hash, decide)
+    }
+
+    #[inline(always)]
+    fn state(&self, hash: KeyHash) -> Option<u64> {
+        let keep = |state, _: u64| Decision::Keep(state);
+        // Almost all are where they should be: a look at one cell.
+        match self.table.update_at_home(self.wide, hash, keep) {
+            Some(state) => state,
+            None => self.pinned.update(hash, keep).ok().flatten(),
+        }
     }
 
     #[inline(always)]
@@ -169,7 +180,7 @@ impl FifoIndex<()> {
 impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
     #[inline(always)]
     fn places<'g, W: Wide>(&'g self, wide: W, guard: &'g Guard) -> Places<'g, W> {
-        Places { pinned: self.table.pinned(wide, guard), table: &self.table, granule: self.granule }
+        Places { pinned: self.table.pinned(wide, guard), wide, table: &self.table, granule: self.granule }
     }
 
     /// Calls `f` with the table pinned, for one key.

@@ -52,6 +52,11 @@ pub(super) trait Keys {
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full>;
 
+    /// The state of a key.
+    fn state(&self, hash: KeyHash) -> Option<u64> {
+        self.update(hash, |state, _| Decision::Keep(state)).ok().flatten()
+    }
+
     /// The head has come to `head`: states up to that are gone, some time.
     fn passed(&self, head: u64);
 }
@@ -130,7 +135,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         key: Named<'_>,
         guard: &'g Guard,
     ) -> Option<Found<'g, V>> {
-        let state = keys.update(key.hash, |state, _| Decision::Keep(state)).ok().flatten()?;
+        let state = keys.state(key.hash)?;
         let (mut number, mut moved) = (state - 1, false);
         loop {
             // What has gone has been popped, or was moved on, and then popped: the table was asked before.
