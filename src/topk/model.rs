@@ -32,9 +32,14 @@ impl Key for One {
 
 impl Top {
     /// Lists of `k`. Panes that begin have this threshold.
-    #[allow(clippy::panic)] // in models
     pub fn new(window: u64, k: usize, threshold: u64) -> Top {
-        let top = made(window, k).unwrap_or_else(|error| panic!("{error}"));
+        Top::with_room(window, k, threshold, 1 << 20)
+    }
+
+    /// .. with so many bytes for keys: 32 are enough for one.
+    #[allow(clippy::panic)] // in models
+    pub fn with_room(window: u64, k: usize, threshold: u64, bytes: u64) -> Top {
+        let top = made(window, k, bytes).unwrap_or_else(|error| panic!("{error}"));
         top.next.store(threshold, Relaxed);
         Top { top }
     }
