@@ -31,4 +31,6 @@ pub mod limiter;
 
 pub mod counter;
 
+pub mod topk;
+
 pub mod ring;

@@ -44,6 +44,9 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
 /// The ring has no node.
 pub const WINDLASS_E_NO_NODE: i32 = -12;
+/// An array of the caller's is too small for a list. Its windlass_top_list was written, which says how
+/// much it takes, and nothing else.
+pub const WINDLASS_E_TOO_SMALL: i32 = -13;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -69,6 +72,7 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
         WINDLASS_E_NO_NODE => c"the ring has no node",
+        WINDLASS_E_TOO_SMALL => c"an array is too small for the list",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -162,7 +166,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 12] = [
+    const ALL: [windlass_status; 13] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -175,6 +179,7 @@ mod tests {
         WINDLASS_E_LEASE,
         WINDLASS_E_TOO_LONG,
         WINDLASS_E_NO_NODE,
+        WINDLASS_E_TOO_SMALL,
     ];
 
     fn fresh() -> windlass_error {
