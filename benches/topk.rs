@@ -35,11 +35,14 @@ mod support {
     pub(crate) mod zipf;
 }
 
-use std::time::{Duration, SystemTime};
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use support::{
-    counter::{Course, Entry, Load, PANES},
+    counter::{Course, Entry, Load, PANES, Stream},
     counters::{AhashMap, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
     host,
     memory::Counted,
@@ -108,12 +111,13 @@ fn main() {
         .output_directory(&results)
         .configure_from_args();
     let loads = if request.quick { QUICK } else { FULL };
-    for load in loads {
+    let streams = loads.map(|load| Rc::new(Stream::of(&load)));
+    for (load, stream) in loads.into_iter().zip(&streams) {
         if !request.only_lists && FUNCTIONS.iter().any(|function| request.wants(load.group, function.name)) {
             println!("\n{}: {} keys of u64, by Zipf 1.0", load.group, load.keys);
             println!("  {}", host::describe());
         }
-        measure(&mut criterion, &load);
+        measure(&mut criterion, &load, stream);
         let operations = load.operations();
         let measured = Measured { results: &results, since: started, group: load.group, operations };
         let names: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();
@@ -122,12 +126,12 @@ fn main() {
     }
     criterion.final_summary();
     if !request.only_lists {
-        top_reads::run(&loads[0], &request);
-        pane_changes::run(&loads[0], &request);
+        top_reads::run(&loads[0], &streams[0].events, &request);
+        pane_changes::run(&loads[0], &streams[0].events, &request);
     }
 }
 
-fn measure(criterion: &mut Criterion, load: &Load) {
+fn measure(criterion: &mut Criterion, load: &Load, stream: &Rc<Stream>) {
     let mut group = criterion.benchmark_group(load.group);
     group.sampling_mode(SamplingMode::Flat).throughput(Throughput::Elements(load.operations()));
     for function in &FUNCTIONS {
@@ -135,7 +139,7 @@ fn measure(criterion: &mut Criterion, load: &Load) {
         for (threads, id) in THREADS.into_iter().filter(|(threads, _)| *threads <= function.threads) {
             group.bench_function(BenchmarkId::new(function.name, id), |bencher| {
                 let course = course.get_or_insert_with(|| {
-                    let course = (function.prepare)(*load);
+                    let course = (function.prepare)(*load, stream);
                     report(load, function.name, course.bytes());
                     course
                 });

@@ -10,7 +10,7 @@
  *              writable) over its whole length, and aligned as its type is. Nothing of it is kept
  *              after the call.
  * Outputs      are written when the call succeeds, and else left alone. A windlass_error is written
- *              when it fails.
+ *              when it fails; a windlass_top_list also with WINDLASS_E_TOO_SMALL.
  * Errors       are negative; nothing was changed then. There is no last error.
  * Time         is what the caller passes as now: nanoseconds since any moment (windlass_now_ns is
  *              one source), or event numbers. All calls with one handle must mean the same clock.
@@ -108,11 +108,9 @@
 // The ring has no node.
 #define WINDLASS_E_NO_NODE -12
 
-// What is to be copied is longer than the room for it. Its length is told, and nothing was changed.
+// An array of the caller's is too small for a list. Its windlass_top_list was written, which says how
+// much it takes, and nothing else.
 #define WINDLASS_E_TOO_SMALL -13
-
-// Another key that is in the queue has the same hash. Nothing was changed.
-#define WINDLASS_E_COLLISION -14
 
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
@@ -259,26 +257,20 @@
 // It is not counted: its pane is kept no more.
 #define WINDLASS_LATE 2
 
-// The key was not there; it is the last entry now.
-#define WINDLASS_PUSHED_NEW 0
+// It is in the total alone: the key has more than WINDLASS_TOPK_MAX_LEN bytes.
+#define WINDLASS_TOO_LONG 3
 
-// The key was there, and stays as it is.
-#define WINDLASS_PUSHED_PRESENT 1
+// Bytes that a key of a windlass_topk may have.
+#define WINDLASS_TOPK_MAX_LEN 65527
 
-// The key was there, and is the last entry now, with the new value.
-#define WINDLASS_PUSHED_MOVED 2
+// Bytes, as they were added.
+#define WINDLASS_KEY_BYTES 0
 
-// There is no such entry.
-#define WINDLASS_ABSENT 0
+// A number: 8 bytes, a uint64_t as it lies in memory.
+#define WINDLASS_KEY_U64 1
 
-// There is one.
-#define WINDLASS_FOUND 1
-
-// A push of a key that is there does nothing: it keeps its place and its value.
-#define WINDLASS_ON_PRESENT_KEEP 0
-
-// A push of a key that is there makes it the last entry, with the new value.
-#define WINDLASS_ON_PRESENT_MOVE 1
+// A hash: 16 bytes, a windlass_hash as it lies in memory.
+#define WINDLASS_KEY_HASH 2
 
 // Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
 // ever missed, and of those that were not there a stated share is taken for seen. An id is
@@ -299,13 +291,6 @@ typedef struct windlass_counter windlass_counter;
 // windlass_dedup_free.
 typedef struct windlass_dedup windlass_dedup;
 
-// A queue of keys with values that tells, for any key, how many are before it, in constant time; for
-// any number of threads. Made by windlass_fifo_new, freed by windlass_fifo_free.
-//
-// Entries have numbers, in the order in which they come. A value is any bytes; it is copied in, and
-// copied out. Values of up to 22 bytes and keys of up to 21 lie in the entry itself.
-typedef struct windlass_fifo windlass_fifo;
-
 // So many permits in so long for whoever asks, for any number of threads: one word. Made by
 // windlass_global_limiter_new, freed by windlass_global_limiter_free.
 typedef struct windlass_global_limiter windlass_global_limiter;
@@ -319,6 +304,13 @@ typedef struct windlass_limiter windlass_limiter;
 // waits for who changes it. Made by windlass_ring_new, freed by windlass_ring_free. docs/ring.md
 // says to which node a key belongs, the same in every language.
 typedef struct windlass_ring windlass_ring;
+
+// Keeps the hottest keys of the window, with their counts and whether the list is certified, for any
+// number of threads. Made by windlass_topk_new, freed by windlass_topk_free.
+//
+// Panes and windows are those of windlass_counter. A list has the k hottest keys, the hottest first;
+// of equals the one with the lesser bytes.
+typedef struct windlass_topk windlass_topk;
 
 // What a call returns that has no other result: WINDLASS_OK, or one of the WINDLASS_E_ codes, all
 // of which are below 0.
@@ -731,87 +723,122 @@ typedef struct windlass_counter_stats {
     uint64_t saturated;
 } windlass_counter_stats;
 
-// Settings. Fill it with windlass_fifo_config_init, then set what should differ from the defaults.
-typedef struct windlass_fifo_config {
+// Settings. Fill it with windlass_topk_config_init, then set window, pane and k, and what
+// else should differ from the defaults.
+typedef struct windlass_topk_config {
     // Set by the init function; leave it alone.
     uint32_t struct_size;
     // None are known yet: 0.
     uint32_t flags;
-    // How many entries it may hold; or with max_memory for how many it is made to begin with.
-    // Default: 1000000.
+    // Over how many ticks is counted: a multiple of the pane. Has no default.
+    uint64_t window;
+    // The length of a pane in ticks: at most 1023 of them in window and lateness. Has no default.
+    uint64_t pane;
+    // How late events may come, or callers' clocks differ, beyond the window, and still be counted,
+    // in ticks; and how far back can be asked. Rounded up to panes. Default: 0.
+    uint64_t lateness;
+    // How many keys a list has, 1 to capacity. Has no default.
+    uint64_t k;
+    // A time further ahead of the newest pane than this many ticks is refused: a single wild one
+    // would make all that is counted old. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump;
+    // How many different keys a window may have: all there will be, or with max_memory those to
+    // begin with. Default: 1000000.
     uint64_t capacity;
-    // Lets it hold as many entries as so many bytes have room for, half of it for the table and half
-    // for the entries. (Not counted: values of more than 22 bytes, keys of more than 21.) Default: 0,
-    // it holds the capacity.
+    // Lets it grow, up to so many bytes, those of keys among them, and shrink again. Default: 0, it
+    // keeps the size that it is made with.
     uint64_t max_memory;
+    // How old windlass_topk_maintain_at lets the list become, in ticks. Default: 0, which is 100 ms, or
+    // a pane of events.
+    uint64_t refresh_every;
     // The seed of the hash. Default: a random one, drawn by the init function. Set it where
     // several processes must agree; with a seed that others know they can make keys that collide.
     uint64_t seed;
-    // What a push does about a key that is there: WINDLASS_ON_PRESENT_KEEP (the default) or
-    // WINDLASS_ON_PRESENT_MOVE.
-    uint32_t on_present;
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages
+    // alone.
+    uint32_t unit;
     // 0.
     uint32_t reserved0;
     // 0.
     uint64_t reserved[4];
-} windlass_fifo_config;
+} windlass_topk_config;
 
-// Where a key stands. This struct does not grow.
-typedef struct windlass_fifo_place {
-    // The number of its entry.
-    uint64_t seq;
-    // How many entries are before it: 0 for the one that is popped next.
-    uint64_t rank;
-    // When it was put in, or the time of the entry before it if that was later.
-    uint64_t pushed_at;
-    // Bytes of its value.
-    uint64_t value_len;
-} windlass_fifo_place;
+// What a list says beside its rows.
+typedef struct windlass_top_list {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 1: it is exact: keys, order and counts. Else 0.
+    uint32_t certified;
+    // How many rows it has, k at most.
+    uint64_t rows;
+    // How many bytes their keys have together.
+    uint64_t key_bytes;
+    // The time for which it was asked.
+    uint64_t as_of;
+    // The first tick of its first pane.
+    uint64_t start;
+    // The tick after its last pane's last. 0: there has been no list yet.
+    uint64_t end;
+    // How often all keys were seen.
+    uint64_t total;
+    // No key that is missing was seen more often than this.
+    uint64_t tail;
+} windlass_top_list;
 
-// An entry. This struct does not grow.
-typedef struct windlass_fifo_entry {
-    // Its number: later entries have greater ones.
-    uint64_t seq;
-    // When it was put in, or the time of the entry before it if that was later.
-    uint64_t pushed_at;
-    // Bytes of its key: of a number 8, little endian; of a hash 16.
-    uint64_t key_len;
-    // Bytes of its value.
-    uint64_t value_len;
-    // As what the key came: 0 bytes, 1 a number, 2 a hash.
-    uint32_t key_kind;
-    // 0.
-    uint32_t reserved0;
-} windlass_fifo_entry;
+// A key of a list. Its bytes are keys[key_at] up to, but not with, keys[key_at + key_len]. This struct
+// does not grow.
+typedef struct windlass_top_row {
+    // Where its bytes begin.
+    uint64_t key_at;
+    // How many there are.
+    uint32_t key_len;
+    // WINDLASS_KEY_BYTES, WINDLASS_KEY_U64 or WINDLASS_KEY_HASH.
+    uint32_t kind;
+    // How often it was seen. UINT64_MAX: 2^63 times or more.
+    uint64_t count;
+    // It was seen that often, or more.
+    uint64_t lower;
+    // It was not seen more often.
+    uint64_t upper;
+} windlass_top_row;
 
-// Plain figures about a windlass_fifo. Those that count do so from its making on.
-typedef struct windlass_fifo_stats {
+// Plain figures about a windlass_topk. Those that count do so from its making on.
+typedef struct windlass_topk_stats {
     // How many bytes of this struct the library knows; what lies beyond is 0.
     uint32_t struct_size;
     // 0.
     uint32_t reserved0;
-    // Entries.
-    uint64_t len;
-    // The number of the oldest entry, or of the next if there is none.
-    uint64_t head;
-    // The next number.
-    uint64_t tail;
-    // Numbers between head and tail that are no entries: moved, or passed over.
-    uint64_t holes;
-    // Entries that it may hold. (With max_memory: for which the table is meant at its present size.)
+    // Keys that the newest generation of rows is meant for.
     uint64_t capacity;
-    // Bytes of tables and segments of entries. (Not: values of more than 22 bytes, keys of more than
-    // 21.)
-    uint64_t memory_bytes;
-    // Segments of entries.
-    uint64_t segments;
-    // Tables in use: 1, or more while one takes the place of another.
+    // Rows of all generations, estimated from a sample of each (exact for small ones).
+    uint64_t rows;
+    // Generations that are live, or have left and are still listed.
+    uint64_t generations;
+    // Tables that they have: more than generations if some had to grow.
     uint64_t tables;
-    // Pushes refused for want of room.
-    uint64_t refused;
-    // Pushes refused since another key has the same hash.
-    uint64_t collisions;
-} windlass_fifo_stats;
+    // Bytes of all tables, also those that are cleared or wait for it, and of keys.
+    uint64_t memory_bytes;
+    // Generations opened so far.
+    uint64_t opened;
+    // Tables that were cleared to be used again.
+    uint64_t recycled;
+    // Tables that were put behind one that was full.
+    uint64_t grown;
+    // Events for panes that are kept no more: not counted.
+    uint64_t late;
+    // Events of keys for which there was no room, or that were too long: counted in the total alone.
+    uint64_t no_room;
+    // Events whose time lay too far ahead: not counted.
+    uint64_t jumps;
+    // Adds that found a count saturated, or made it so.
+    uint64_t saturated;
+    // Bytes of keys. (memory_bytes has them, too.)
+    uint64_t key_bytes;
+    // What a key has to have in a pane that begins now to become a candidate.
+    uint64_t threshold;
+    // Lists for which all rows had to be looked at.
+    uint64_t scans;
+} windlass_topk_stats;
 
 // Settings. Fill it with windlass_ring_config_init, then set what should differ from the defaults.
 typedef struct windlass_ring_config {
@@ -2225,7 +2252,9 @@ int32_t windlass_counter_maintain_at(struct windlass_counter *counter,
                                      uint64_t now,
                                      size_t budget);
 
-// Makes a windlass_fifo as config says, and stores it in out; free it with windlass_fifo_free.
+// Makes a windlass_topk as config says, and stores it in out; free it with windlass_topk_free. The
+// system is asked for the memory of its rows as they are needed; where it cannot be had, keys get
+// WINDLASS_NO_ROOM.
 //
 // error may be NULL.
 // Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
@@ -2233,352 +2262,267 @@ int32_t windlass_counter_maintain_at(struct windlass_counter *counter,
 // Threads: concurrent.
 WINDLASS_API
 WINDLASS_MUST_USE
-windlass_status windlass_fifo_new(const struct windlass_fifo_config *config,
-                                  struct windlass_fifo **out,
+windlass_status windlass_topk_new(const struct windlass_topk_config *config,
+                                  struct windlass_topk **out,
                                   struct windlass_error *error);
 
 // Frees it. NULL is allowed, and does nothing.
 //
 // Threads: exclusive: no other call with this handle may be under way, or come after it.
-WINDLASS_API void windlass_fifo_free(struct windlass_fifo *fifo);
+WINDLASS_API void windlass_topk_free(struct windlass_topk *topk);
 
-// Fills config with the defaults. struct_size is sizeof(windlass_fifo_config).
+// Fills config with the defaults. struct_size is sizeof(windlass_topk_config).
 //
 // Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_config_init(struct windlass_fifo_config *config,
+windlass_status windlass_topk_config_init(struct windlass_topk_config *config,
                                           uint32_t struct_size);
 
-// Bytes that a windlass_fifo of these settings takes with as many entries as the capacity, before it
-// is made.
+// Bytes that a windlass_topk of these settings takes when all of it is in use, if it does not grow,
+// before it is made. The bytes of keys come on top: as much again at most, and 1 MiB for each
+// generation at least.
 //
 // error may be NULL.
-// Errors: as windlass_fifo_new.
+// Errors: as windlass_topk_new.
 // Threads: concurrent.
 WINDLASS_API
-int64_t windlass_fifo_config_memory_bytes(const struct windlass_fifo_config *config,
+int64_t windlass_topk_config_memory_bytes(const struct windlass_topk_config *config,
                                           struct windlass_error *error);
 
-// Puts an entry at the tail: a key of len bytes (0 or more), and a value of value_len bytes, at the
-// time now. What happens to a key that is there the settings say.
+// Counts a key of len bytes (0 or more) times times at the time now.
 //
-// Returns WINDLASS_PUSHED_NEW, WINDLASS_PUSHED_PRESENT or WINDLASS_PUSHED_MOVED, and stores the
-// number of the key's entry in seq, which may be NULL. Or an error, and nothing was changed:
-// WINDLASS_E_FULL, WINDLASS_E_COLLISION, WINDLASS_E_NULL (fifo; key or value, and its length is not
-// 0), WINDLASS_E_RANGE (a length).
+// Returns WINDLASS_COUNTED, WINDLASS_NO_ROOM, WINDLASS_TOO_LONG, WINDLASS_LATE, or an error:
+// WINDLASS_E_JUMP (now is further ahead than max_jump: it is not counted), WINDLASS_E_NULL (topk; key,
+// and len is not 0), WINDLASS_E_RANGE (len).
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_push(struct windlass_fifo *fifo,
-                           const uint8_t *key,
-                           size_t len,
-                           const uint8_t *value,
-                           size_t value_len,
-                           uint64_t now,
-                           uint64_t *seq);
+int32_t windlass_topk_add(struct windlass_topk *topk,
+                          const uint8_t *key,
+                          size_t len,
+                          uint64_t times,
+                          uint64_t now);
 
-// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of fifo
-// or of a namespace. It is another key than the bytes that were hashed.
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of topk
+// or of a namespace. In lists it is that hash: what was hashed is not known. So let a key always come
+// in one form.
 //
-// Returns as windlass_fifo_push.
+// Returns as windlass_topk_add.
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_push_hash(struct windlass_fifo *fifo,
-                                struct windlass_hash hash,
-                                const uint8_t *value,
-                                size_t value_len,
-                                uint64_t now,
-                                uint64_t *seq);
+int32_t windlass_topk_add_hash(struct windlass_topk *topk,
+                               struct windlass_hash hash,
+                               uint64_t times,
+                               uint64_t now);
 
-// The same for a key that is a number.
+// The same for a key that is a number: told apart exactly. In lists it is that number.
 //
-// Returns as windlass_fifo_push.
+// Returns as windlass_topk_add.
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_push_u64(struct windlass_fifo *fifo,
-                               uint64_t key,
-                               const uint8_t *value,
-                               size_t value_len,
-                               uint64_t now,
-                               uint64_t *seq);
+int32_t windlass_topk_add_u64(struct windlass_topk *topk,
+                              uint64_t key,
+                              uint64_t times,
+                              uint64_t now);
 
-// How many entries are before a key's: 0 for the one that is popped next.
+// How often a key was seen in the window at the time now. count becomes UINT64_MAX where it is that
+// many or more.
 //
-// Returns WINDLASS_FOUND, or WINDLASS_ABSENT: it was never put in, or has been popped; then rank is
-// left alone. Or an error: WINDLASS_E_NULL (fifo or rank; key, and len is not 0), WINDLASS_E_RANGE
-// (len).
+// Errors: WINDLASS_E_NULL (topk or count; key, and len is not 0), WINDLASS_E_RANGE (len).
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_rank(const struct windlass_fifo *fifo,
-                           const uint8_t *key,
-                           size_t len,
-                           uint64_t *rank);
+windlass_status windlass_topk_count(const struct windlass_topk *topk,
+                                    const uint8_t *key,
+                                    size_t len,
+                                    uint64_t now,
+                                    uint64_t *count);
 
-// The same for a key that was pushed as a hash.
+// The same for a key whose hash is known.
 //
-// Returns as windlass_fifo_rank.
+// Errors: WINDLASS_E_NULL (topk or count).
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_rank_hash(const struct windlass_fifo *fifo,
-                                struct windlass_hash hash,
-                                uint64_t *rank);
+windlass_status windlass_topk_count_hash(const struct windlass_topk *topk,
+                                         struct windlass_hash hash,
+                                         uint64_t now,
+                                         uint64_t *count);
 
 // The same for a key that is a number.
 //
-// Returns as windlass_fifo_rank.
+// Errors: WINDLASS_E_NULL (topk or count).
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_rank_u64(const struct windlass_fifo *fifo,
-                               uint64_t key,
-                               uint64_t *rank);
-
-// Where a key stands, and its value, in one look. value has room for value_room bytes; if it is NULL
-// only the length is told.
-//
-// Returns WINDLASS_FOUND, or WINDLASS_ABSENT; then place is left alone. Or an error:
-// WINDLASS_E_TOO_SMALL (the value is longer than its room; place is filled and says how long),
-// WINDLASS_E_NULL (fifo or place; key, and len is not 0), WINDLASS_E_RANGE (a length).
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_find(const struct windlass_fifo *fifo,
-                           const uint8_t *key,
-                           size_t len,
-                           uint8_t *value,
-                           size_t value_room,
-                           struct windlass_fifo_place *place);
-
-// The same for a key that was pushed as a hash.
-//
-// Returns as windlass_fifo_find.
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_find_hash(const struct windlass_fifo *fifo,
-                                struct windlass_hash hash,
-                                uint8_t *value,
-                                size_t value_room,
-                                struct windlass_fifo_place *place);
-
-// The same for a key that is a number.
-//
-// Returns as windlass_fifo_find.
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_find_u64(const struct windlass_fifo *fifo,
-                               uint64_t key,
-                               uint8_t *value,
-                               size_t value_room,
-                               struct windlass_fifo_place *place);
-
-// How many entries there are. Or an error: WINDLASS_E_NULL.
-//
-// Threads: concurrent.
-WINDLASS_API int64_t windlass_fifo_len(const struct windlass_fifo *fifo);
-
-// How many entries were put in before a time: for a key that waits in another queue since then, how
-// many of this one are before it.
-//
-// Errors: WINDLASS_E_NULL.
-// Threads: concurrent.
-WINDLASS_API
-windlass_status windlass_fifo_count_before(const struct windlass_fifo *fifo,
-                                           uint64_t time,
-                                           uint64_t *count);
-
-// The entry that has rank others before it. key has room for key_room bytes and value for value_room;
-// what is NULL is not wanted.
-//
-// Returns WINDLASS_FOUND, or WINDLASS_ABSENT; then entry is left alone. Or an error:
-// WINDLASS_E_TOO_SMALL (key or value is longer than its room; entry is filled and says how long),
-// WINDLASS_E_NULL (fifo or entry), WINDLASS_E_RANGE (a length).
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_at_rank(const struct windlass_fifo *fifo,
-                              uint64_t rank,
-                              uint8_t *key,
-                              size_t key_room,
-                              uint8_t *value,
-                              size_t value_room,
-                              struct windlass_fifo_entry *entry);
-
-// The first entry from the number seq on. So all are gone through from 0 on, the next time with the
-// number after that of the entry.
-//
-// Returns as windlass_fifo_at_rank.
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_next(const struct windlass_fifo *fifo,
-                           uint64_t seq,
-                           uint8_t *key,
-                           size_t key_room,
-                           uint8_t *value,
-                           size_t value_room,
-                           struct windlass_fifo_entry *entry);
-
-// The oldest entry, which stays.
-//
-// Returns as windlass_fifo_at_rank.
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_peek(const struct windlass_fifo *fifo,
-                           uint8_t *key,
-                           size_t key_room,
-                           uint8_t *value,
-                           size_t value_room,
-                           struct windlass_fifo_entry *entry);
-
-// Takes the oldest entry out. key has room for key_room bytes and value for value_room; what is NULL
-// is not wanted.
-//
-// Returns WINDLASS_FOUND, or WINDLASS_ABSENT: there is none; then entry is left alone. Or an error,
-// and nothing was taken out: WINDLASS_E_TOO_SMALL (key or value is longer than its room; entry says
-// how long, its seq is UINT64_MAX), WINDLASS_E_NULL (fifo or entry), WINDLASS_E_RANGE (a length).
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_pop(struct windlass_fifo *fifo,
-                          uint8_t *key,
-                          size_t key_room,
-                          uint8_t *value,
-                          size_t value_room,
-                          struct windlass_fifo_entry *entry);
-
-// Takes the oldest entry out if it was put in at the time until or before.
-//
-// Returns as windlass_fifo_pop, WINDLASS_ABSENT also if the oldest came later.
-// Threads: concurrent.
-WINDLASS_API
-int32_t windlass_fifo_pop_until(struct windlass_fifo *fifo,
-                                uint64_t until,
-                                uint8_t *key,
-                                size_t key_room,
-                                uint8_t *value,
-                                size_t value_room,
-                                struct windlass_fifo_entry *entry);
-
-// Takes up to n entries out, the oldest first, as long as their bytes fit: those of the keys go to
-// keys one behind the other, those of the values to values; what is NULL is not wanted. entries has
-// room for n, and says how long each is.
-//
-// Returns how many were taken out. Or an error, and none was: WINDLASS_E_TOO_SMALL (already the first
-// does not fit; entries[0] says how long it is, its seq is UINT64_MAX), WINDLASS_E_NULL (fifo; entries, and n
-// is not 0), WINDLASS_E_RANGE (a length; entries is not aligned).
-// Threads: concurrent.
-WINDLASS_API
-int64_t windlass_fifo_pop_packed(struct windlass_fifo *fifo,
-                                 size_t n,
-                                 uint8_t *keys,
-                                 size_t keys_room,
-                                 uint8_t *values,
-                                 size_t values_room,
-                                 struct windlass_fifo_entry *entries);
-
-// Puts n entries at the tail, in order, all at the time now. Keys and values are of any lengths, one
-// behind the other: key i is keys[offsets[i]] up to, but not with, keys[offsets[i + 1]]; value i the
-// same of values and value_offsets. So there are n + 1 offsets of each, none less than the one before
-// it, and none greater than the length. If value_offsets is NULL all values are empty.
-//
-// results[i] becomes what windlass_fifo_push returns for entry i, which may be an error, and seqs[i]
-// its number, if it is none. Both have room for n; seqs may be NULL.
-//
-// Errors; then nothing was put in: WINDLASS_E_OFFSETS, WINDLASS_E_NULL (fifo; keys or values, and
-// its length is not 0; offsets or results, and n is not 0), WINDLASS_E_RANGE (n; a length; a pointer
-// is not aligned).
-// Threads: concurrent.
-WINDLASS_API
-windlass_status windlass_fifo_push_packed(struct windlass_fifo *fifo,
-                                          const uint8_t *keys,
-                                          size_t keys_len,
-                                          const uint32_t *offsets,
-                                          size_t n,
-                                          const uint8_t *values,
-                                          size_t values_len,
-                                          const uint32_t *value_offsets,
-                                          uint64_t now,
-                                          int32_t *results,
-                                          uint64_t *seqs);
-
-// The same for n keys that are numbers.
-//
-// The rest as windlass_fifo_push_packed.
-// Threads: concurrent.
-WINDLASS_API
-windlass_status windlass_fifo_push_u64s(struct windlass_fifo *fifo,
-                                        const uint64_t *keys,
-                                        size_t n,
-                                        const uint8_t *values,
-                                        size_t values_len,
-                                        const uint32_t *value_offsets,
+windlass_status windlass_topk_count_u64(const struct windlass_topk *topk,
+                                        uint64_t key,
                                         uint64_t now,
-                                        int32_t *results,
-                                        uint64_t *seqs);
+                                        uint64_t *count);
 
-// The ranks of n keys that were pushed as hashes: ranks[i] becomes how many entries are before key i,
-// or -1 if it was never put in, or has been popped. ranks has room for n, and may not overlap with the
-// rest. A batch has the memory for 16 keys on its way at once, and so is faster than single calls.
+// How often all keys were seen in the window at the time now.
 //
-// Errors: WINDLASS_E_NULL (fifo; hashes or ranks, and n is not 0), WINDLASS_E_RANGE (n; a pointer is
-// not aligned).
+// Errors: WINDLASS_E_NULL (topk or total).
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_rank_hashes(const struct windlass_fifo *fifo,
-                                          const struct windlass_hash *hashes,
-                                          size_t n,
-                                          int64_t *ranks);
+windlass_status windlass_topk_total(const struct windlass_topk *topk,
+                                    uint64_t now,
+                                    uint64_t *total);
+
+// Counts n events, by the hashes of their keys. A batch has the memory for 16 events on its way at
+// once, and so is faster than single calls; 64 to 512 events are enough.
+//
+// Event i counts times[i] times, or once if times is NULL. Its time is ticks[i], or now for all of
+// them if ticks is NULL. tally may be NULL; keys that are too long are among its no_room.
+//
+// Errors; then nothing was counted: WINDLASS_E_NULL (topk; hashes, and n is not 0),
+// WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_add_hashes(struct windlass_topk *topk,
+                                         const struct windlass_hash *hashes,
+                                         size_t n,
+                                         const uint64_t *times,
+                                         uint64_t now,
+                                         const uint64_t *ticks,
+                                         struct windlass_tally *tally);
 
 // The same for n keys that are numbers.
 //
-// Errors: as windlass_fifo_rank_hashes.
+// The rest as windlass_topk_add_hashes.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_rank_u64s(const struct windlass_fifo *fifo,
-                                        const uint64_t *keys,
-                                        size_t n,
-                                        int64_t *ranks);
+windlass_status windlass_topk_add_u64s(struct windlass_topk *topk,
+                                       const uint64_t *keys,
+                                       size_t n,
+                                       const uint64_t *times,
+                                       uint64_t now,
+                                       const uint64_t *ticks,
+                                       struct windlass_tally *tally);
 
-// The same for n keys of key_len bytes each, the next one stride bytes after the last. 1 <= key_len
-// <= stride. Of keys there must be (n - 1) * stride + key_len bytes.
+// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= key_len <= stride. Of keys there must be (n - 1) * stride +
+// key_len bytes.
 //
-// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as windlass_fifo_rank_hashes.
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+// windlass_topk_add_hashes.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_rank_fixed(const struct windlass_fifo *fifo,
-                                         const uint8_t *keys,
-                                         size_t key_len,
-                                         size_t stride,
-                                         size_t n,
-                                         int64_t *ranks);
+windlass_status windlass_topk_add_fixed(struct windlass_topk *topk,
+                                        const uint8_t *keys,
+                                        size_t key_len,
+                                        size_t stride,
+                                        size_t n,
+                                        const uint64_t *times,
+                                        uint64_t now,
+                                        const uint64_t *ticks,
+                                        struct windlass_tally *tally);
 
 // The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
 // not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
 // and none greater than bytes_len.
 //
 // Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
-// 0) and offsets (n is not 0). The rest as windlass_fifo_rank_hashes.
+// 0) and offsets (n is not 0). The rest as windlass_topk_add_hashes.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_rank_packed(const struct windlass_fifo *fifo,
-                                          const uint8_t *bytes,
-                                          size_t bytes_len,
-                                          const uint32_t *offsets,
-                                          size_t n,
-                                          int64_t *ranks);
+windlass_status windlass_topk_add_packed(struct windlass_topk *topk,
+                                         const uint8_t *bytes,
+                                         size_t bytes_len,
+                                         const uint32_t *offsets,
+                                         size_t n,
+                                         const uint64_t *times,
+                                         uint64_t now,
+                                         const uint64_t *ticks,
+                                         struct windlass_tally *tally);
 
-// Fills out with the present figures. struct_size is sizeof(windlass_fifo_stats).
+// The last list that windlass_topk_refresh or windlass_topk_maintain_at has made, for little more than
+// the copy. Before the first: an empty one, not certified, whose end is 0.
+//
+// list gets what it says beside its rows (struct_size is sizeof(windlass_top_list)), rows its rows,
+// the hottest first, and keys the bytes of their keys, one behind the other. rows has room for row_room
+// of them: k is enough for any list. keys has room for key_room bytes. Each may be NULL if there is
+// no room.
+//
+// Errors: WINDLASS_E_TOO_SMALL (rows or keys): then list alone is written, and says in rows and
+// key_bytes how much room it takes. (The next list may take more.) WINDLASS_E_NULL (topk, list; rows or
+// keys, and their room is not 0), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_RANGE (row_room, key_room; rows
+// is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_snapshot(const struct windlass_topk *topk,
+                                       struct windlass_top_list *list,
+                                       uint32_t struct_size,
+                                       struct windlass_top_row *rows,
+                                       size_t row_room,
+                                       uint8_t *keys,
+                                       size_t key_room);
+
+// Makes the list anew for all to read, and gives it: the window at the time now.
+//
+// Errors: as windlass_topk_snapshot. With WINDLASS_E_TOO_SMALL the list was made, and
+// windlass_topk_snapshot has it; with any other nothing was.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_refresh(struct windlass_topk *topk,
+                                      uint64_t now,
+                                      struct windlass_top_list *list,
+                                      uint32_t struct_size,
+                                      struct windlass_top_row *rows,
+                                      size_t row_room,
+                                      uint8_t *keys,
+                                      size_t key_room);
+
+// The list of the window at the time now, which nobody else gets.
+//
+// Errors: as windlass_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_top(const struct windlass_topk *topk,
+                                  uint64_t now,
+                                  struct windlass_top_list *list,
+                                  uint32_t struct_size,
+                                  struct windlass_top_row *rows,
+                                  size_t row_room,
+                                  uint8_t *keys,
+                                  size_t key_room);
+
+// The same of the complete window at the time now: asked at the end of each pane, it is the list of
+// each.
+//
+// Errors: as windlass_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_top_complete(const struct windlass_topk *topk,
+                                           uint64_t now,
+                                           struct windlass_top_list *list,
+                                           uint32_t struct_size,
+                                           struct windlass_top_row *rows,
+                                           size_t row_room,
+                                           uint8_t *keys,
+                                           size_t key_room);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_topk_stats). Looks at a
+// sample of the rows: microseconds, not nanoseconds.
 //
 // Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
 // Threads: concurrent.
 WINDLASS_API
-windlass_status windlass_fifo_get_stats(const struct windlass_fifo *fifo,
-                                        struct windlass_fifo_stats *out,
+windlass_status windlass_topk_get_stats(const struct windlass_topk *topk,
+                                        struct windlass_topk_stats *out,
                                         uint32_t struct_size);
 
-// Upkeep, most of which calls do by themselves: looks after budget groups of the table, and helps to
-// give back memory. Of use after a silence, and from a thread beside the callers.
+// Upkeep, most of which calls do by themselves while events come: moves time on to now, lets go what
+// is behind the window, and clears up to budget KiB of it for its next use. After a window of
+// silence it gives back the memory.
+//
+// It also makes the list of windlass_topk_snapshot anew when that is older than refresh_every: so call
+// it that often, from a thread beside the callers or from one of them. Should counts have fallen, all
+// rows are looked at, in this and the next calls, as far as budget goes.
 //
 // Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
 // Threads: concurrent.
 WINDLASS_API
-int32_t windlass_fifo_maintain(struct windlass_fifo *fifo,
-                               size_t budget);
+int32_t windlass_topk_maintain_at(struct windlass_topk *topk,
+                                  uint64_t now,
+                                  size_t budget);
 
 // Makes a windlass_ring without nodes as config says, and stores it in out; free it with
 // windlass_ring_free.

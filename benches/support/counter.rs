@@ -1,9 +1,9 @@
 //! What takes part: [`Contender`] counts keys under one way of calling it, [`Course`] runs it window after window.
 //!
 //! **A window** of events is an iteration: 6 panes of time, so that the windowed ones open panes, let others go, and begin once with rows for all keys that
-//! come, all of it timed. Before the first every key has come, and all memory has been used once.
+//! come, all of it timed. Before the first that is timed every key has come, and all memory has been used.
 
-use std::{collections::HashMap, time::Duration};
+use std::{cmp::Reverse, collections::HashMap, rc::Rc, time::Duration};
 
 use super::{memory, race, resident, zipf};
 
@@ -47,10 +47,28 @@ impl Load {
         assert!(self.operations().is_multiple_of(PANES), "{}: panes of whole events", self.group);
         self.window() / PANES
     }
+}
 
-    /// The same in every heat.
-    pub(crate) fn heat(&self) -> Vec<Event> {
-        zipf::draws(self.keys, self.events).zip(0..).map(|(key, i)| (zipf::key(key), i * STEP)).collect()
+/// What comes, and how often that is.
+pub(crate) struct Stream {
+    /// Of a heat: the same in every one.
+    pub(crate) events: Vec<Event>,
+    /// How often keys come in a window: the hottest, and some others.
+    right: Vec<(u64, u64)>,
+}
+
+impl Stream {
+    pub(crate) fn of(load: &Load) -> Stream {
+        let mut counts = vec![0; usize::try_from(load.keys).expect("in memory")];
+        let draw = |(key, i): (u64, u64)| {
+            counts[usize::try_from(key).expect("in memory")] += load.heats;
+            (zipf::key(key), i * STEP)
+        };
+        let events = zipf::draws(load.keys, load.events).zip(0..).map(draw).collect();
+        let mut all: Vec<(u64, u64)> = (0..load.keys).map(zipf::key).zip(counts).collect();
+        all.sort_by_key(|&(key, count)| (Reverse(count), key));
+        let some = all.into_iter().enumerate().filter(|(i, _)| i % 997 == 0 || *i < 2 * K);
+        Stream { events, right: some.map(|(_, it)| it).collect() }
     }
 }
 
@@ -90,7 +108,7 @@ pub(crate) trait Contender: Sync + Sized + 'static {
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) threads: usize,
-    pub(crate) prepare: fn(Load) -> Box<dyn Course>,
+    pub(crate) prepare: fn(Load, &Rc<Stream>) -> Box<dyn Course>,
 }
 
 /// A contender that can run iteration after iteration.
@@ -104,23 +122,24 @@ pub(crate) trait Course {
 
 impl Entry {
     pub(crate) const fn of<C: Contender>() -> Entry {
-        Entry { name: C::NAME, threads: C::THREADS, prepare: |load| Box::new(Run::<C>::prepare(load)) }
+        Entry {
+            name: C::NAME,
+            threads: C::THREADS,
+            prepare: |load, stream| Box::new(Run::<C>::prepare(load, stream)),
+        }
     }
 }
 
 struct Run<C> {
     load: Load,
     contender: C,
-    events: Vec<Event>,
-    /// How often keys come in a window: the hottest, and some others.
-    right: Vec<(u64, u64)>,
+    stream: Rc<Stream>,
     bytes: (u64, Option<u64>),
     windows: u64,
 }
 
 impl<C: Contender> Run<C> {
-    fn prepare(load: Load) -> Run<C> {
-        let (events, right) = (load.heat(), right(&load));
+    fn prepare(load: Load, stream: &Rc<Stream>) -> Run<C> {
         let before = resident::bytes();
         let (contender, allocated) = memory::held_by(|| {
             let contender = C::new(&load);
@@ -129,7 +148,11 @@ impl<C: Contender> Run<C> {
         });
         let bytes = contender.memory_bytes().unwrap_or(allocated);
         let resident = resident::bytes().zip(before).map(|(now, before)| now.saturating_sub(before));
-        Run { load, contender, events, right, bytes: (bytes, resident), windows: BEFORE }
+        let stream = stream.clone();
+        let mut run = Run { load, contender, stream, bytes: (bytes, resident), windows: BEFORE };
+        // By now the thresholds of lists are those of all keys once.
+        run.iterate(1);
+        run
     }
 
     fn check(&self, threads: usize) {
@@ -138,33 +161,23 @@ impl<C: Contender> Run<C> {
         let times = if C::FORGETS { 1 } else { self.windows - BEFORE + 1 };
         let extra = if C::FORGETS { 0 } else { BEFORE };
         let off = |is: u64, right: u64| if C::ROUGH { is.abs_diff(right) > right / 20 } else { is != right };
-        let checked = if C::ROUGH { 20 } else { self.right.len() };
-        for &(key, count) in self.right.iter().take(checked) {
+        let checked = if C::ROUGH { 20 } else { self.stream.right.len() };
+        for &(key, count) in self.stream.right.iter().take(checked) {
             let (is, right) = (self.contender.count(key, now), times * count + extra);
             assert!(!off(is, right), "{}/{name}/{threads}t: {is} instead of {right} of {key}", load.group);
         }
         if let Some(top) = self.contender.top(now) {
-            let hottest = self.right.iter().take(K).map(|&(key, count)| (key, times * count + extra));
+            let hottest = self.stream.right.iter().take(K).map(|&(key, count)| (key, times * count + extra));
             let hottest: HashMap<u64, u64> = hottest.collect();
             let least = hottest.values().copied().min().unwrap_or(0);
             let found = top.iter().filter(|(_, count)| *count >= least || C::ROUGH).count();
             assert!(
-                top.len() >= K.min(self.right.len()) && found == top.len(),
+                top.len() >= K.min(self.stream.right.len()) && found == top.len(),
                 "{}/{name}: the list",
                 load.group
             );
         }
     }
-}
-
-/// How often keys come in a window: the hottest, and some others.
-fn right(load: &Load) -> Vec<(u64, u64)> {
-    let mut counts = HashMap::new();
-    zipf::draws(load.keys, load.events).for_each(|key| *counts.entry(key).or_insert(0_u64) += load.heats);
-    let mut all: Vec<(u64, u64)> =
-        (0..load.keys).map(|key| (zipf::key(key), counts.get(&key).copied().unwrap_or(0))).collect();
-    all.sort_by_key(|&(key, count)| (std::cmp::Reverse(count), key));
-    all.into_iter().enumerate().filter(|(i, _)| i % 997 == 0 || *i < 2 * K).map(|(_, it)| it).collect()
 }
 
 /// Every key once in each window, so that all memory is used.
@@ -186,7 +199,7 @@ impl<C: Contender> Course for Run<C> {
         for heat in 0..self.load.heats {
             let start = self.windows * self.load.window() + heat * self.load.events * STEP;
             let contender = &self.contender;
-            let (time, in_heat) = race::run(&self.events, threads, DRIFT, |events, scratch| {
+            let (time, in_heat) = race::run(&self.stream.events, threads, DRIFT, |events, scratch| {
                 contender.take(events, start, scratch)
             });
             (elapsed, counted) = (elapsed + time, counted + in_heat);

@@ -12,7 +12,7 @@ use std::{
 use hdrhistogram::Histogram;
 
 use super::{
-    counter::{Contender, Load},
+    counter::{Contender, Event, Load},
     counters::{Counting, Exact, SINGLE},
     request::Request,
 };
@@ -31,7 +31,7 @@ struct Found {
     busy: Duration,
 }
 
-pub(crate) fn run(load: &Load, request: &Request) {
+pub(crate) fn run(load: &Load, events: &[Event], request: &Request) {
     let all: [(&str, Measure); 2] = [
         (Exact::<SINGLE>::NAME, measure::<Exact<SINGLE>>),
         (Counting::<SINGLE>::NAME, measure::<Counting<SINGLE>>),
@@ -47,25 +47,25 @@ pub(crate) fn run(load: &Load, request: &Request) {
     println!("|---|--:|---|--:|--:|--:|--:|--:|--:|--:|");
     for (name, measure) in wanted {
         for threads in [1, 2] {
-            let none = measure(load, threads, false);
-            let changing = measure(load, threads, true);
+            let none = measure(load, events, threads, false);
+            let changing = measure(load, events, threads, true);
             line(name, threads, "none", &none, None);
             line(name, threads, "changing", &changing, Some(&none));
         }
     }
 }
 
-type Measure = fn(&Load, usize, bool) -> Found;
+type Measure = fn(&Load, &[Event], usize, bool) -> Found;
 
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("valid")
 }
 
-fn measure<C: Contender>(load: &Load, threads: usize, changing: bool) -> Found {
-    let (contender, events, together) = (C::new(load), load.heat(), Barrier::new(threads));
+fn measure<C: Contender>(load: &Load, events: &[Event], threads: usize, changing: bool) -> Found {
+    let (contender, together) = (C::new(load), Barrier::new(threads));
     let found: Vec<Found> = std::thread::scope(|scope| {
         let work = |thread| {
-            let (contender, events, together) = (&contender, &events, &together);
+            let (contender, together) = (&contender, &together);
             move || {
                 let (mut calls, mut busy, mut scratch) = (histogram(), Duration::ZERO, C::Scratch::default());
                 for window in 0..UNTIMED + TIMED {

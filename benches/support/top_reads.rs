@@ -66,7 +66,7 @@ impl Reads for Dash {
     }
 }
 
-pub(crate) fn run(load: &Load, request: &Request) {
+pub(crate) fn run(load: &Load, events: &[Event], request: &Request) {
     let all: [(&str, Measure, u64); 4] = [
         (Exact::<SINGLE>::NAME, measure::<Exact<SINGLE>>, 1_000_000),
         (MutexTextbook::NAME, measure::<MutexTextbook>, 100_000),
@@ -87,7 +87,8 @@ pub(crate) fn run(load: &Load, request: &Request) {
     println!("|---|--:|--:|--:|--:|--:|--:|--:|");
     for (name, measure, reads) in wanted {
         for threads in [1, 2] {
-            let (found, speed) = measure(load, threads, if request.quick { reads / 50 + 1 } else { *reads });
+            let (found, speed) =
+                measure(load, events, threads, if request.quick { reads / 50 + 1 } else { *reads });
             let at = |quantile| found.value_at_quantile(quantile);
             println!(
                 "| {name} | {threads} | {} | {} | {} | {} | {} | {speed:.1} |",
@@ -101,20 +102,20 @@ pub(crate) fn run(load: &Load, request: &Request) {
     }
 }
 
-type Measure = fn(&Load, u64, u64) -> (Histogram<u64>, f64);
+type Measure = fn(&Load, &[Event], u64, u64) -> (Histogram<u64>, f64);
 
 /// Reads so often, while so many threads add.
 #[allow(clippy::cast_precision_loss)]
-fn measure<C: Reads>(load: &Load, threads: u64, reads: u64) -> (Histogram<u64>, f64) {
-    let (contender, events) = (C::new(load), load.heat());
-    contender.take(&events, 0, &mut C::Scratch::default());
+fn measure<C: Reads>(load: &Load, events: &[Event], threads: u64, reads: u64) -> (Histogram<u64>, f64) {
+    let contender = C::new(load);
+    contender.take(events, 0, &mut C::Scratch::default());
     contender.top(load.window() - 1);
     let (done, added, next) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(load.operations()));
     let mut found = Histogram::new_with_bounds(1, 100_000_000_000, 3).expect("valid");
     let begun = Instant::now();
     thread::scope(|scope| {
         for thread in 0..threads {
-            let (contender, events, done, added, next) = (&contender, &events, &done, &added, &next);
+            let (contender, done, added, next) = (&contender, &done, &added, &next);
             scope.spawn(move || {
                 let mut scratch = C::Scratch::default();
                 while !done.load(Relaxed) {
@@ -130,6 +131,9 @@ fn measure<C: Reads>(load: &Load, threads: u64, reads: u64) -> (Histogram<u64>, 
                     }
                 }
             });
+        }
+        while added.load(Relaxed) == 0 {
+            thread::yield_now();
         }
         let mut before = 0;
         for _ in 0..reads {

@@ -31,6 +31,8 @@ pub mod limiter;
 
 pub mod counter;
 
+pub mod topk;
+
 pub mod fifo;
 
 pub mod ring;

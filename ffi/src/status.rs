@@ -44,7 +44,8 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
 /// The ring has no node.
 pub const WINDLASS_E_NO_NODE: i32 = -12;
-/// What is to be copied is longer than the room for it. Its length is told, and nothing was changed.
+/// An array of the caller's is too small for a list, a key or a value. The windlass_top_list, place or
+/// entry was written, which says how much it takes, and nothing else.
 pub const WINDLASS_E_TOO_SMALL: i32 = -13;
 /// Another key that is in the queue has the same hash. Nothing was changed.
 pub const WINDLASS_E_COLLISION: i32 = -14;
@@ -73,7 +74,7 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
         WINDLASS_E_NO_NODE => c"the ring has no node",
-        WINDLASS_E_TOO_SMALL => c"what is to be copied is longer than the room for it",
+        WINDLASS_E_TOO_SMALL => c"an array is too small for what it is to hold",
         WINDLASS_E_COLLISION => c"another key has the same hash",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",

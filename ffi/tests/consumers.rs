@@ -74,6 +74,11 @@ fn fifo() {
 }
 
 #[test]
+fn topk() {
+    both("topk.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn ring() {
     both("ring.c", |program| drop(run(&mut checked(program))));
 }
@@ -194,6 +199,21 @@ fn the_lines_about_queues() {
         void serve(uint64_t);\nvoid refuse(uint64_t);\n\
         void shown(const uint8_t *, size_t, const uint8_t *, size_t, uint64_t);\n\
         void shown(const uint8_t *key, size_t len, const uint8_t *value, size_t value_len, uint64_t now) {\n\
+        windlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// What docs/c.md shows of hot keys, the same way.
+#[test]
+fn the_lines_about_hot_keys() {
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## Counts and hot keys\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        void show(const uint8_t *, uint32_t, uint64_t);\n\
+        void shown(const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
         windlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
     compiles(&shown);

@@ -214,7 +214,10 @@ fn the_bloom_filters_answers() {
                 (enough(1_000)..enough(5_000)).contains(&seen),
                 "{verb}: {seen} seen: not much of a test"
             );
-            for way in ["single", "hash", "u64", "packed", "hashes", "u64s", "fixed"] {
+            // (Under valgrind to find a size takes seconds.)
+            let few = is_set("WINDLASS_VALGRIND") && verb != "insert";
+            let ways = ["single", "packed", "hash", "u64", "hashes", "u64s", "fixed"];
+            for way in &ways[..if few { 2 } else { ways.len() }] {
                 let (window, ids, seed) = (BLOOM.0.to_string(), BLOOM.1.to_string(), BLOOM.2.to_string());
                 let mut c = checked(&bloom);
                 let of_c = run(c.args([verb, way, &window, &ids, &seed]).arg(&input));
@@ -390,6 +393,111 @@ fn a_log_through_limiters() {
             }
         }
         fs::remove_file(program).expect("was made");
+    }
+}
+
+/// Window, pane and k of lists.
+struct Lists {
+    window: u64,
+    pane: u64,
+    k: usize,
+}
+
+const LISTS_SEED: u64 = 4711;
+
+/// The list at the end of every pane, as the C program prints it.
+fn lists_of_rust(of: &Lists, by_hash: bool, events: &[(u64, String)]) -> String {
+    use windlass::{Seed, Tick, TopK, Window};
+    let seed = Seed(LISTS_SEED);
+    let top = TopK::builder(Window::last_n(of.window), Window::last_n(of.pane), of.k)
+        .capacity(CAPACITY)
+        .seed(seed)
+        .build()
+        .expect("valid");
+    let mut lines = String::new();
+    let mut print = |end| {
+        let list = top.top_complete_at(Tick(end));
+        write!(lines, "{end}").expect("a string");
+        for row in &list.rows {
+            write!(lines, "\t{}\t{}", row.count, row.key).expect("a string");
+        }
+        lines.push('\n');
+    };
+    let mut end = (events[0].0 / of.pane + 1) * of.pane;
+    for (tick, key) in events {
+        while *tick >= end {
+            print(end);
+            end += of.pane;
+        }
+        match by_hash {
+            true => top.add_at(seed.hash(key), 1, Tick(*tick)),
+            false => top.add_at(key, 1, Tick(*tick)),
+        };
+    }
+    print(end);
+    lines
+}
+
+/// .. of both languages, by all of these ways, against Rust's. What they are, of keys.
+fn same_lists(name: &str, of: &Lists, ways: &[&str], events: &[(u64, String)]) -> String {
+    let of_rust = [false, true].map(|by_hash| lists_of_rust(of, by_hash, events));
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-lists"));
+    let text: String = events.iter().map(|(tick, key)| format!("{tick}\t{key}\n")).collect();
+    fs::write(&input, text).expect("writable");
+    for &language in languages() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/topk.c");
+        let Some(topk) = program(&source, language) else { continue };
+        for way in ways {
+            let mut c = checked(&topk);
+            let settings = [of.window, of.pane, of.k as u64, LISTS_SEED].map(|number| number.to_string());
+            let of_c = run(c.arg(way).args(&settings).arg(&input));
+            let of_rust = &of_rust[usize::from(way.starts_with("hash"))];
+            let differs = of_c.lines().zip(of_rust.lines()).position(|(c, rust)| c != rust);
+            assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{name}, {language:?}, {way}");
+        }
+        fs::remove_file(topk).expect("was made");
+    }
+    let [of_keys, _] = of_rust;
+    of_keys
+}
+
+#[test]
+fn lists_of_a_generated_stream() {
+    let mut random = Random(9);
+    let mut now = 1_000_000;
+    let events: Vec<(u64, String)> = (0..enough(6_000))
+        .map(|i| {
+            now += if i % 1000 == 999 { random.below(9000) } else { random.below(4) };
+            (now, format!("key {}", random.below(1 + random.0 % 400)))
+        })
+        .collect();
+    let of = Lists { window: 4000, pane: 500, k: 20 };
+    let lists = same_lists("generated", &of, &["single", "packed", "hash", "hashes"], &events);
+    let rows = lists.matches('\t').count() / 2;
+    assert!(rows > enough(150), "{rows} rows: not much of a test");
+}
+
+/// Of a real log, against the reference answers. (Not under valgrind: the lists above are.)
+#[test]
+fn lists_of_a_log() {
+    let Some(data) = data().filter(|_| !is_set("WINDLASS_VALGRIND")) else { return };
+    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
+    let answers: Value = serde_json::from_str(&text).expect("JSON");
+    let (file, view) = ("nasa-http-1995-08-01-0000-0959.tsv", "nasa");
+    let mut events: Vec<(u64, String)> =
+        streams::read(&data, file, view).into_iter().map(|event| (event.ms, event.key)).collect();
+    events.sort_by_key(|event| event.0);
+    let lists = answers[file][view]["in_order"]["topk"].as_object().expect("answers");
+    for (name, expected) in lists {
+        let number = |part: &str| part.split_once('=').expect("a value").1.parse::<u64>().expect("a number");
+        let [window, pane, k] = name.split(',').map(number).collect::<Vec<_>>()[..] else { panic!("{name}") };
+        if pane == 1000 {
+            continue; // 36,000 lists
+        }
+        let of = Lists { window, pane, k: usize::try_from(k).expect("few") };
+        let of_c = same_lists("log", &of, &["packed"], &events);
+        let sha256: String = Sha256::digest(&of_c).iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(expected["sha256"], sha256, "{name}");
     }
 }
 

@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::{EMPTY, bounded, bounded_by_two};
+use common::{EMPTY, bounded, bounded_by_one, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -250,7 +250,7 @@ fn an_add_and_a_lower_threshold() {
     let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let certified = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let (seen, once) = (violated.clone(), certified.clone());
-    bounded_by_two(10, move || {
+    bounded_by_one(10, move || {
         let top = Arc::new(Top::new(1, 1, 9));
         top.add(2, 4, 0);
         top.add(1, 1, 0);

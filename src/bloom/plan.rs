@@ -82,7 +82,7 @@ impl fmt::Display for Layout {
 #[non_exhaustive]
 pub struct BloomPlan {
     /// How long an id is guaranteed to be found: the window and the lateness, in ticks. Where the length of a pane was given it may be
-    /// an 8th of a pane less: see [`super::BloomBuilder::pane`].
+    /// an 8th of a pane less, rounded up: see [`super::BloomBuilder::pane`].
     pub guaranteed: u64,
     /// How the bits lie.
     pub layout: Layout,
@@ -193,13 +193,20 @@ impl Choice {
             Some(probes) => probes..=probes,
             None => rows..=20.max(6 * rows),
         };
-        candidates
-            .filter(|probes| probes.is_multiple_of(rows))
-            .map(|probes| Choice { layout, panes, probes, blocks: 0 }.fitted(per_pane, error))
+        let mut best = Choice { layout, panes, probes: rows, blocks: u64::MAX };
+        for probes in candidates.filter(|probes| probes.is_multiple_of(rows)) {
+            let choice = Choice { probes, ..best };
+            // With fewer blocks it would err more still.
+            if choice.error(per_pane) > error {
+                continue;
+            }
+            let choice = choice.fitted(per_pane, error);
             // Some errors are out of reach for any number of blocks.
-            .filter(|choice| choice.error(per_pane) <= error)
-            .min_by_key(|choice| choice.blocks)
-            .unwrap_or(Choice { layout, panes, probes: rows, blocks: u64::MAX })
+            if choice.blocks < best.blocks && choice.error(per_pane) <= error {
+                best = choice;
+            }
+        }
+        best
     }
 
     /// Of all layouts the one with the fewest cache lines for a question that does not take much more memory than others.

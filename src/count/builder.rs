@@ -132,8 +132,7 @@ impl CounterBuilder {
         let size = self.size(lines)?;
         let clock = settings::clock(self.clock, self.grid.window)?;
         let most = settings::max_memory(self.max_memory, size.bytes().saturating_mul(spans.in_turn() + 1))?;
-        // More than it takes: what has left comes back some calls later, or when a call ends that has stalled.
-        let stock = Stock::new(size, 4 * spans.in_turn() + 4, most).ok_or_else(|| {
+        let stock = Stock::new(size, spans.in_turn(), most).ok_or_else(|| {
             ConfigError::new(
                 "capacity",
                 format_args!("{} bytes", size.bytes()),

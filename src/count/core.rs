@@ -215,8 +215,13 @@ impl<X: Extra> Core<X> {
 
     /// See [`super::WindowedCounter::maintain_at`].
     pub(crate) fn maintain(&self, now: u64, budget: usize) -> bool {
-        let live = self.time.maintain(now, &epoch::pin(), self);
-        self.stock.maintain(budget, !live)
+        let guard = epoch::pin();
+        let live = self.time.maintain(now, &guard, self);
+        let newest = self.time.all(&guard).next_back().filter(|_| live);
+        let table = newest.map(|newest| newest.table.clone());
+        // What it keeps from coming back is what is to be cleared.
+        drop(guard);
+        self.stock.maintain(budget, table.as_deref())
     }
 
     /// Bytes of all tables.

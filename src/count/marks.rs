@@ -27,6 +27,15 @@ impl Marks {
         }
     }
 
+    /// None is set any more. For one thread, when no other uses them.
+    pub(super) fn clear(&self) {
+        for (at, word) in self.words.iter().enumerate() {
+            #[allow(clippy::cast_possible_truncation)] // they are in memory
+            ones(at, word).for_each(|word| self.rows[word as usize].store(0, Relaxed));
+            word.store(0, Relaxed);
+        }
+    }
+
     /// All that are set.
     pub(super) fn each(&self) -> impl Iterator<Item = u64> {
         let words = self.words.iter().enumerate().flat_map(|(at, word)| ones(at, word));

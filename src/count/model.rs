@@ -29,7 +29,7 @@ impl Counter {
     pub fn new(window: u64, kept: u64, grows: bool) -> Counter {
         let size = Size::for_keys(1, 1);
         let spans = Spans { pane: 1, panes: 2, kept, max_jump: u64::MAX };
-        let stock = Stock::new(size, 100, grows.then_some(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
+        let stock = Stock::new(size, 24, grows.then_some(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
         Counter { core: Core::new(spans, size, stock, ()), window }
     }
 
@@ -85,7 +85,7 @@ pub struct Shelf {
 impl Default for Shelf {
     #[allow(clippy::panic)] // in models
     fn default() -> Shelf {
-        let stock = Stock::new(Size::for_keys(1, 1), 100, None).unwrap_or_else(|| panic!("no memory"));
+        let stock = Stock::new(Size::for_keys(1, 1), 24, None).unwrap_or_else(|| panic!("no memory"));
         Shelf { table: stock.take(None), there: AtomicU64::new(1), stock }
     }
 }
@@ -112,7 +112,7 @@ impl Shelf {
     pub fn cleared(&self) -> Option<Cleared> {
         epoch::collect();
         epoch::collect();
-        self.stock.maintain(100, false);
+        self.stock.maintain(100, Some(&*self.table));
         let ready = self.stock.counts.recycled.sum() > 0;
         ready.then(|| Cleared(self.stock.take(None)))
     }

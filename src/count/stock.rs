@@ -11,10 +11,16 @@ pub(crate) struct Stock {
     /// What a table has at least, and if they do not vary always.
     least: Size,
     vary: bool,
+    /// Tables that go round.
+    in_turn: u64,
     budget: Arc<Budget>,
     /// What is kept for tables that stand in for others, in bytes.
     reserve: u64,
     inside: Tried<Inside>,
+    /// What upkeep makes ready for the next generation.
+    ahead: Tried<Option<Ahead>>,
+    /// What a generation gets for which there is no memory: its keys are refused.
+    closed: Arc<Table>,
     /// Whether something is to be cleared.
     work: Switch,
     pub(super) counts: Counts,
@@ -45,6 +51,12 @@ struct Used {
     at: usize,
 }
 
+struct Ahead {
+    table: Table,
+    /// From this block on its memory is not yet there. `None`: it is.
+    next: Option<usize>,
+}
+
 /// So often a call looks for a table while others have their hands on the stock. Nobody waits for a thread that has stalled.
 const LOOKS: usize = 100;
 
@@ -58,20 +70,25 @@ const SPARE: usize = 2;
 const SAMPLE: u64 = 1024;
 
 impl Stock {
-    /// With a first table, or `None` if there is no memory for it. `most`: as many bytes as there may be; then sizes follow from what was
-    /// needed last. Else there may be so many tables.
-    pub(super) fn new(least: Size, tables: u64, most: Option<u64>) -> Option<Stock> {
+    /// With a first table, or `None` if there is no memory for it. So many go round. `most`: as many bytes as there may be; then sizes
+    /// follow from what was needed last.
+    pub(super) fn new(least: Size, in_turn: u64, most: Option<u64>) -> Option<Stock> {
         let reserve = most.map_or(RESERVE, |most| RESERVE.min(most / 8));
+        // More than it takes: what has left comes back some calls later, or when a call ends that has stalled.
+        let tables = in_turn.saturating_mul(4).saturating_add(4);
         let all = least.bytes().saturating_mul(tables).saturating_add(reserve);
         let (vary, budget) = (most.is_some(), Budget::new(most.unwrap_or(all)));
-        let first = Table::new(least, &budget)?;
+        let (first, closed) = (Table::new(least, &budget)?, Arc::new(Table::closed(least.lines)?));
         let inside = Inside { used: Vec::new(), clean: vec![Arc::new(first)] };
         Some(Stock {
             least,
             vary,
+            in_turn,
             budget,
             reserve,
             inside: Tried::new(inside),
+            ahead: Tried::default(),
+            closed,
             work: Switch::default(),
             counts: Counts::default(),
         })
@@ -105,6 +122,11 @@ impl Stock {
         if let Some(table) = inside.clean.pop() {
             return Some(table);
         }
+        if let Some(Some(Ahead { table, .. })) = self.ahead.with(Option::take)
+            && table.size() == size
+        {
+            return Some(Arc::new(table));
+        }
         if self.to_be_had() < size.bytes() {
             // There is no time to clear them: they may as well be new.
             inside.used.retain(|used| !used.ended.is_raised());
@@ -129,7 +151,8 @@ impl Stock {
     fn stopgap(&self, last: Option<&Table>) -> Arc<Table> {
         let keys = last.map_or(0, |last| 2 * self.taken(last)).min(self.least.keys() / 64);
         let size = Size::for_keys(self.least.lines, keys);
-        Arc::new(Table::new(size, &self.budget).unwrap_or_else(|| Table::none(size.lines)))
+        let table = Table::new(size, &self.budget).or_else(|| Table::small(size.lines));
+        table.map_or_else(|| self.closed.clone(), Arc::new)
     }
 
     fn is_stopgap(&self, size: Size) -> bool {
@@ -204,16 +227,17 @@ impl Stock {
         more.unwrap_or(false)
     }
 
-    /// Upkeep. `idle`: nothing is live, so what is in stock goes back to the system.
-    pub(super) fn maintain(&self, budget: usize, idle: bool) -> bool {
-        if idle {
+    /// Upkeep. `newest`: the table in use, or none: nothing is live, so what is in stock goes back to the system.
+    pub(super) fn maintain(&self, budget: usize, newest: Option<&Table>) -> bool {
+        let Some(newest) = newest else {
             self.inside.with(|inside| {
                 inside.clean.clear();
                 inside.used.clear();
                 self.work.set(false);
             });
+            self.ahead.with(Option::take);
             return false;
-        }
+        };
         let mut left = budget;
         while left > 0 && self.work.get() {
             // One hold of the lock is short.
@@ -223,7 +247,32 @@ impl Stock {
             }
             left -= part;
         }
-        self.work.get() && left == 0
+        self.work.get() && left == 0 || self.make_ready(newest, left)
+    }
+
+    /// If no table is in stock for the next generation, and none comes back: makes one, and takes up to `budget` blocks of it from the system. So the first
+    /// calls of that generation do not wait for them. Whether there is more to do.
+    ///
+    /// (Not in models: what it makes goes through a lock, and is seen by nobody before.)
+    fn make_ready(&self, newest: &Table, mut budget: usize) -> bool {
+        let none = || self.inside.with(|inside| inside.clean.is_empty() && inside.used.is_empty());
+        if cfg!(windlass_loom) || budget == 0 || none() != Some(true) {
+            return false;
+        }
+        let more = self.ahead.with(|ahead| {
+            if ahead.is_none() {
+                let size = self.next_size(Some(newest));
+                let all = self.budget.used().saturating_add(size.bytes());
+                if all > size.bytes().saturating_mul(self.in_turn) || self.to_be_had() < size.bytes() {
+                    return false;
+                }
+                *ahead = Table::new(size, &self.budget).map(|table| Ahead { table, next: Some(0) });
+            }
+            let Some(Ahead { table, next }) = ahead else { return false };
+            *next = next.and_then(|from| table.touch_ahead(from, &mut budget));
+            next.is_some()
+        });
+        more.unwrap_or(false)
     }
 }
 

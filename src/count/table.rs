@@ -23,14 +23,10 @@ use crate::{
         AtomicU64, Budget,
         Ordering::Relaxed,
         epoch::{self, Guard, Link},
-        prefetch, twin,
+        prefetch, prefetch_to_write, twin,
     },
 };
-use std::{
-    alloc::{Layout, handle_alloc_error},
-    ops::Range,
-    sync::Arc,
-};
+use std::{ops::Range, sync::Arc};
 
 /// Rows in a neighbourhood.
 const NEAR: u64 = if cfg!(windlass_loom) { 2 } else { 16 };
@@ -100,6 +96,8 @@ pub(super) const LEAST: u64 = if cfg!(windlass_loom) { 1 } else { 64 };
 pub(crate) struct Table {
     lines: Slab<Line>,
     size: Size,
+    /// Whether keys may have rows here.
+    open: bool,
     /// A bit for each block in which a row has been taken.
     touched: Box<[AtomicU64]>,
     /// Where keys go for which there is no row here.
@@ -153,23 +151,40 @@ impl Table {
     /// `None`: there may not be so much memory.
     pub(super) fn new(size: Size, budget: &Arc<Budget>) -> Option<Table> {
         let lines = usize::try_from(size.all()).ok()?.checked_mul(size.lines)?;
+        let mut touched = Vec::new();
+        touched.try_reserve_exact(lines.div_ceil(BLOCK * 64)).ok()?;
+        touched.extend((0..lines.div_ceil(BLOCK * 64)).map(|_| AtomicU64::new(0)));
         Some(Table {
             lines: Slab::new(lines, budget)?,
             size,
-            touched: (0..lines.div_ceil(BLOCK * 64)).map(|_| AtomicU64::new(0)).collect(),
+            open: true,
+            touched: touched.into(),
             further: Link::none(),
             marks: Link::none(),
         })
     }
 
-    /// A small one, with hardly a row, for when there may be no memory.
-    pub(super) fn none(lines: usize) -> Table {
-        let size = Size { lines, rows: 0 };
-        Table::new(size, &Budget::new(u64::MAX)).unwrap_or_else(|| handle_alloc_error(Layout::new::<Table>()))
+    /// A small one, with hardly a row, for when there may be no memory. `None`: there is none at all.
+    pub(super) fn small(lines: usize) -> Option<Table> {
+        Table::new(Size { lines, rows: 0 }, &Budget::new(u64::MAX))
+    }
+
+    /// One that has no room for any key, for when there is no memory: it is never written to.
+    pub(super) fn closed(lines: usize) -> Option<Table> {
+        Some(Table { open: false, ..Table::small(lines)? })
     }
 
     pub(super) fn size(&self) -> Size {
         self.size
+    }
+
+    /// Takes up to so many blocks from the system ahead of their use, from block `from` on. Where to go on, or `None` if it has all.
+    pub(super) fn touch_ahead(&mut self, from: usize, budget: &mut usize) -> Option<usize> {
+        let blocks = self.lines.len().div_ceil(BLOCK);
+        let to = from.saturating_add(*budget).min(blocks);
+        self.lines.touch(from * BLOCK..to * BLOCK);
+        *budget -= to - from;
+        (to < blocks).then_some(to)
     }
 
     /// Where its rows begin, for [`prefetch_row`].
@@ -187,7 +202,11 @@ impl Table {
     /// Asks for the line with a key's fingerprint, and for that with the cell.
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: KeyHash, cell: usize) {
-        prefetch_row(self.lines.as_ptr(), self.size, hash, cell);
+        let first = first_line(self.lines.as_ptr(), self.size, hash);
+        prefetch(first);
+        if self.size.lines > 1 {
+            prefetch(first.wrapping_add((HEADER + cell) / WORDS));
+        }
     }
 
     /// The key's row, if it has one.
@@ -203,6 +222,9 @@ impl Table {
 
     #[inline(never)]
     fn find_further<'g>(&'g self, hash: KeyHash, home: u64, guard: &'g Guard) -> Option<Row<'g>> {
+        if !self.open {
+            return None;
+        }
         if hash.lo == 0 {
             return Some(self.of_zero());
         }
@@ -236,6 +258,9 @@ impl Table {
         guard: &'g Guard,
         shop: &impl Shop,
     ) -> Option<Row<'g>> {
+        if !self.open {
+            return None;
+        }
         if hash.lo == 0 {
             self.touch(self.size.all() - 1);
             return Some(self.of_zero());
@@ -343,8 +368,9 @@ impl Table {
                 word.store(left, Relaxed);
             }
         }
-        let guard = epoch::pin();
-        let _ = self.marks.exchange(self.marks.get(&guard), None, &guard);
+        if let Some(marks) = self.marks.get(&epoch::pin()) {
+            marks.clear();
+        }
         None
     }
 
@@ -415,15 +441,22 @@ impl Table {
     }
 }
 
-/// Asks for the line with a key's fingerprint, and for that with the cell, in a table at `rows`.
+/// Asks for the line with a key's fingerprint, and for that with the cell, which is added to, in a table at `rows`.
+#[inline(always)]
+pub(super) fn prefetch_row(rows: *const Line, size: Size, hash: KeyHash, cell: usize) {
+    let first = first_line(rows, size, hash);
+    if size.lines > 1 {
+        prefetch(first);
+        prefetch_to_write(first.wrapping_add((HEADER + cell) / WORDS));
+    } else {
+        prefetch_to_write(first);
+    }
+}
+
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation)] // only a hint
-pub(super) fn prefetch_row(rows: *const Line, size: Size, hash: KeyHash, cell: usize) {
-    let first = rows.wrapping_add(below(hash.hi, size.rows) as usize * size.lines);
-    prefetch(first);
-    if size.lines > 1 {
-        prefetch(first.wrapping_add((HEADER + cell) / WORDS));
-    }
+fn first_line(rows: *const Line, size: Size, hash: KeyHash) -> *const Line {
+    rows.wrapping_add(below(hash.hi, size.rows) as usize * size.lines)
 }
 
 /// Keys of one crowded neighbourhood are to part.
@@ -438,4 +471,32 @@ pub(crate) trait Shop {
 
     /// A table to go on where one of this size is full, if there may be one.
     fn further(&self, full: Size) -> Option<Table>;
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+
+    struct Never;
+
+    impl Shop for Never {
+        fn taken(&self) {
+            unreachable!("no row is taken");
+        }
+
+        fn further(&self, _: Size) -> Option<Table> {
+            unreachable!("none is asked for");
+        }
+    }
+
+    /// Of any key, also the one whose fingerprint is that of an empty row.
+    #[test]
+    fn a_closed_one_has_no_rows() {
+        let (table, guard) = (Table::closed(1).expect("a few bytes"), epoch::pin());
+        for hash in [KeyHash { hi: 0, lo: 0 }, KeyHash { hi: 5, lo: 9 }, KeyHash { hi: u64::MAX, lo: 1 }] {
+            assert!(table.claim(hash, &guard, &Never).is_none());
+            assert!(table.find(hash, &guard).is_none());
+        }
+        assert_eq!((table.taken(1000), table.rows(0, &guard).filter(|row| row.is_taken()).count()), (0, 0));
+    }
 }

@@ -119,9 +119,9 @@ impl TopK {
     }
 }
 
-/// The smallest there is, for models.
+/// The smallest there is, for models. Keys may take so many bytes.
 #[cfg(windlass_loom)]
-pub(super) fn made(window: u64, k: usize) -> Result<TopK, ConfigError> {
+pub(super) fn made(window: u64, k: usize, bytes: u64) -> Result<TopK, ConfigError> {
     let counter = CounterBuilder::new(Window::last_n(window), Window::last_n(1)).capacity(1);
-    Ok(TopK::of(counter.parts::<Names>(Means::new)?, k, 0))
+    Ok(TopK::of(counter.parts::<Names>(|room| Means::of_bytes(room, bytes))?, k, 0))
 }

@@ -30,11 +30,29 @@ impl Key for One {
     }
 }
 
+/// .. and no bytes.
+struct Nameless(u64);
+
+impl Key for Nameless {
+    fn key_hash(&self, _: Seed) -> KeyHash {
+        KeyHash { hi: 0, lo: self.0 }
+    }
+
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(2, &[])
+    }
+}
+
 impl Top {
     /// Lists of `k`. Panes that begin have this threshold.
-    #[allow(clippy::panic)] // in models
     pub fn new(window: u64, k: usize, threshold: u64) -> Top {
-        let top = made(window, k).unwrap_or_else(|error| panic!("{error}"));
+        Top::with_room(window, k, threshold, 1 << 20)
+    }
+
+    /// .. with so many bytes for keys: 32 are enough for one, or for two without a name.
+    #[allow(clippy::panic)] // in models
+    pub fn with_room(window: u64, k: usize, threshold: u64, bytes: u64) -> Top {
+        let top = made(window, k, bytes).unwrap_or_else(|error| panic!("{error}"));
         top.next.store(threshold, Relaxed);
         Top { top }
     }
@@ -49,10 +67,15 @@ impl Top {
         self.top.add_at(One(key), n, Tick(now)) == Added::Counted
     }
 
+    /// .. of a key without bytes. In lists it is 0.
+    pub fn add_nameless(&self, key: u64, n: u64, now: u64) -> bool {
+        self.top.add_at(Nameless(key), n, Tick(now)) == Added::Counted
+    }
+
     /// The list over the window, from the candidates alone.
     pub fn list(&self, now: u64) -> Told {
         let (list, _) = self.top.list(self.top.panes.current(Tick(now)), Tick(now), false);
-        (list.rows.iter().filter_map(|row| Some((row.key.number()?, row.count))).collect(), list.certified)
+        (list.rows.iter().map(|row| (row.key.number().unwrap_or(0), row.count)).collect(), list.certified)
     }
 
     /// Lowers the thresholds of the window to this.
@@ -64,6 +87,11 @@ impl Top {
     /// A step of that. Whether it was the last.
     pub fn step(&self) -> bool {
         self.top.step(100) == Step::Done
+    }
+
+    /// Moves time on.
+    pub fn move_on(&self, now: u64) {
+        self.top.core.maintain(now, 0);
     }
 
     /// Lets the epoch move on.

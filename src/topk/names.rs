@@ -50,6 +50,13 @@ impl Means {
         }
     }
 
+    /// Keys may take so many bytes, for models.
+    #[cfg(windlass_loom)]
+    pub(super) fn of_bytes(room: &Room, bytes: u64) -> Means {
+        let budget = Budget::new(bytes);
+        Means { arena: Arena::new(0, 4, &budget), budget, shared: false, panes: room.panes }
+    }
+
     /// Bytes of keys that rows do not count.
     pub(super) fn bytes(&self) -> u64 {
         if self.shared { 0 } else { self.budget.used() }

@@ -116,7 +116,8 @@ impl Pair {
     fn tick(&self, step: Step) -> u64 {
         let off = |tick: u64, by: i8| tick.saturating_add_signed(by.into());
         let border = |n: u64| (self.newest / self.pane).saturating_add(n).saturating_mul(self.pane);
-        let guaranteed = self.bloom.plan().guaranteed;
+        // (Of a window of one tick nothing may be left.)
+        let guaranteed = self.bloom.plan().guaranteed.max(1);
         match step {
             Step::Same => self.newest,
             Step::Little(by) => self.newest.saturating_add(by % self.pane),

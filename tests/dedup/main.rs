@@ -5,7 +5,6 @@ mod common;
 
 mod errors;
 mod exact;
-mod exact_allocations;
 mod golden;
 mod growth;
 mod oracle;

@@ -1,4 +1,5 @@
 //! What holds for the whole crate.
 
+mod allocations;
 mod hash_vectors;
 mod layers;

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use windlass::{Key, KeyHash, Tick};
+use windlass::{Key, KeyHash, Tally, Tick};
 
 use super::windlass_counter;
 use crate::{
@@ -25,6 +25,17 @@ pub struct windlass_tally {
     pub late: u64,
     /// Not counted: their times were further ahead than max_jump.
     pub jumps: u64,
+}
+
+impl From<Tally> for windlass_tally {
+    fn from(tally: Tally) -> windlass_tally {
+        windlass_tally {
+            counted: tally.counted,
+            no_room: tally.refused,
+            late: tally.late,
+            jumps: tally.jumps,
+        }
+    }
 }
 
 /// Counts n events, by the hashes of their keys. A batch has the memory for 16 events on its way at
@@ -187,14 +198,8 @@ unsafe fn add<K: Key>(
         let tick = |i: usize| Tick(ticks.map_or(now, |ticks| ticks[i]));
         let added = counter.add_each(n, |i| (key(i), times(i), tick(i)));
         if !tally.is_null() {
-            let figures = windlass_tally {
-                counted: added.counted,
-                no_room: added.refused,
-                late: added.late,
-                jumps: added.jumps,
-            };
             // SAFETY: the caller's promise.
-            unsafe { tally.write(figures) };
+            unsafe { tally.write(added.into()) };
         }
         Ok::<_, windlass_status>(WINDLASS_OK)
     })

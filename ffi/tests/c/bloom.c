@@ -19,16 +19,22 @@ typedef struct event {
     uint8_t id[LEN];
 } event;
 
-static windlass_bloom *made(uint64_t window, uint64_t ids, uint64_t seed) {
+static windlass_bloom_config configured(uint64_t window, uint64_t ids, uint64_t seed) {
     windlass_bloom_config config;
-    windlass_bloom_plan before, after;
-    windlass_bloom *bloom = NULL;
-    windlass_error error = WINDLASS_ERROR_INIT;
     CHECK(windlass_bloom_config_init(&config, sizeof config) == WINDLASS_OK);
     config.window = window;
     config.expected_ids = ids;
     config.seed = seed;
     config.unit = WINDLASS_UNIT_EVENTS;
+    return config;
+}
+
+/* With a look at its plan. */
+static windlass_bloom *made(uint64_t window, uint64_t ids, uint64_t seed) {
+    const windlass_bloom_config config = configured(window, ids, seed);
+    windlass_bloom_plan before, after;
+    windlass_bloom *bloom = NULL;
+    windlass_error error = WINDLASS_ERROR_INIT;
     CHECK(windlass_bloom_config_plan(&config, &before, sizeof before, &error) == WINDLASS_OK);
     CHECK(windlass_bloom_new(&config, &bloom, &error) == WINDLASS_OK);
     CHECK(windlass_bloom_get_plan(bloom, &after, sizeof after) == WINDLASS_OK);
@@ -101,12 +107,15 @@ static void answer(windlass_bloom *bloom, const char *verb, const char *way, con
 static void answers(char **arguments) {
     const char *verb = arguments[1], *way = arguments[2];
     const uint64_t seed = strtoull(arguments[5], NULL, 10);
-    windlass_bloom *bloom = made(strtoull(arguments[3], NULL, 10), strtoull(arguments[4], NULL, 10), seed);
+    const windlass_bloom_config config =
+        configured(strtoull(arguments[3], NULL, 10), strtoull(arguments[4], NULL, 10), seed);
+    windlass_bloom *bloom = NULL;
     FILE *in = fopen(arguments[6], "rb");
     event batch[BATCH];
     char line[64];
     size_t n = 0;
     CHECK(in != NULL);
+    CHECK(windlass_bloom_new(&config, &bloom, NULL) == WINDLASS_OK);
     while (fgets(line, sizeof line, in)) {
         char *tab = strchr(line, '\t');
         CHECK(tab != NULL && strlen(tab + 1) == LEN + 1);

@@ -21,8 +21,17 @@ pub(crate) fn bounded(least: usize, model: impl Fn() + Sync + Send + 'static) {
 
 /// The same with at most 2 preemptions, whatever the variable says: for long calls, of which 3 would take minutes.
 pub(crate) fn bounded_by_two(least: usize, model: impl Fn() + Sync + Send + 'static) {
+    bounded_by(2, least, model);
+}
+
+/// .. with one.
+pub(crate) fn bounded_by_one(least: usize, model: impl Fn() + Sync + Send + 'static) {
+    bounded_by(1, least, model);
+}
+
+fn bounded_by(most: usize, least: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(builder.preemption_bound.map_or(2, |bound| bound.min(2)));
+    builder.preemption_bound = Some(builder.preemption_bound.map_or(most, |bound| bound.min(most)));
     run(builder, least, model);
 }
 

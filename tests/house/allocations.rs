@@ -45,7 +45,8 @@ fn none_by_id() {
     };
     let (fresh, allocations) = made(1);
     assert_eq!(fresh, ids.len());
-    assert!(allocations < 64, "{allocations}");
+    // Chunks.
+    assert!(allocations < ids.len() as u64 / 100, "{allocations}");
     assert_eq!(made(1), (0, 0));
 }
 

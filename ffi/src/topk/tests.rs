@@ -1,0 +1,301 @@
+//! The functions, called as C calls them.
+
+#![allow(clippy::multiple_unsafe_ops_per_block)] // one call after the other, of the same kind
+
+use std::ptr::{null, null_mut};
+
+use windlass::{Seed, Tick, TopK, TopKey, TopSnapshot, Window};
+
+use super::{batch::*, config::*, list::*, single::*, stats::*, upkeep::*, *};
+use crate::{
+    counter::batch::windlass_tally,
+    dedup::config::WINDLASS_UNIT_EVENTS,
+    hash::windlass_hash,
+    sized::Plain,
+    status::{
+        WINDLASS_E_ARG, WINDLASS_E_NULL, WINDLASS_E_OFFSETS, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE,
+        WINDLASS_E_TOO_SMALL, WINDLASS_OK,
+    },
+};
+
+/// A handle that frees itself.
+struct Handle(*mut windlass_topk);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // SAFETY: from `made`, freed here alone.
+        unsafe { windlass_topk_free(self.0) };
+    }
+}
+
+/// The 5 hottest, 4 panes of 10 events, for 100 keys; 10 late, 1000 ahead.
+fn config() -> windlass_topk_config {
+    let mut config = windlass_topk_config::DEFAULT;
+    // SAFETY: a config of that size.
+    assert_eq!(unsafe { windlass_topk_config_init(&raw mut config, 120) }, WINDLASS_OK);
+    (config.window, config.pane, config.lateness, config.max_jump) = (40, 10, 10, 1000);
+    (config.k, config.capacity, config.seed, config.unit) = (5, 100, 7, WINDLASS_UNIT_EVENTS);
+    config
+}
+
+fn made() -> (Handle, TopK) {
+    let mut handle = null_mut();
+    // SAFETY: a valid config, a place for the handle.
+    assert_eq!(unsafe { windlass_topk_new(&config(), &raw mut handle, null_mut()) }, WINDLASS_OK);
+    let events = Window::last_n;
+    let ours = TopK::builder(events(40), events(10), 5).lateness(events(10)).max_jump(events(1000));
+    (Handle(handle), ours.capacity(100).seed(Seed(7)).build().expect("valid"))
+}
+
+/// What a call gave: the head, and key and figures of each row.
+#[derive(Debug, PartialEq)]
+struct Got {
+    status: i32,
+    list: windlass_top_list,
+    rows: Vec<(TopKey, u64, u64, u64)>,
+}
+
+/// Which list.
+#[derive(Clone, Copy)]
+enum Ask {
+    Snapshot,
+    Refresh(u64),
+    Top(u64),
+    Complete(u64),
+}
+
+/// .. into arrays for so many rows and bytes of keys.
+fn list(c: &Handle, ask: Ask, room: (usize, usize)) -> Got {
+    let mut list = windlass_top_list::DEFAULT;
+    let (mut rows, mut keys) = (vec![windlass_top_row::default(); room.0], vec![0; room.1]);
+    let (c, l, r, k) = (c.0, &raw mut list, rows.as_mut_ptr(), keys.as_mut_ptr());
+    // SAFETY: a live handle, a place for the head, arrays of these lengths.
+    let status = unsafe {
+        match ask {
+            Ask::Snapshot => windlass_topk_snapshot(c, l, 64, r, room.0, k, room.1),
+            Ask::Refresh(now) => windlass_topk_refresh(c, now, l, 64, r, room.0, k, room.1),
+            Ask::Top(now) => windlass_topk_top(c, now, l, 64, r, room.0, k, room.1),
+            Ask::Complete(now) => windlass_topk_top_complete(c, now, l, 64, r, room.0, k, room.1),
+        }
+    };
+    if status != WINDLASS_OK {
+        assert_eq!((rows, keys), (vec![windlass_top_row::default(); room.0], vec![0; room.1]), "left alone");
+        return Got { status, list, rows: Vec::new() };
+    }
+    let number = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+    let key = |row: &windlass_top_row| {
+        let at = usize::try_from(row.key_at).expect("in the array");
+        let bytes = &keys[at..][..row.key_len as usize];
+        match row.kind {
+            WINDLASS_KEY_BYTES => TopKey::Bytes(bytes.into()),
+            WINDLASS_KEY_U64 => TopKey::Number(number(bytes)),
+            _ => TopKey::Hash(number(&bytes[8..]), number(&bytes[..8])),
+        }
+    };
+    let some = &rows[..usize::try_from(list.rows).expect("few")];
+    let rows = some.iter().map(|row| (key(row), row.count, row.lower, row.upper)).collect();
+    Got { status, list, rows }
+}
+
+/// What a list of Rust's is in C.
+fn as_c(from: &TopSnapshot) -> Got {
+    let len = |key: &TopKey| match key {
+        TopKey::Bytes(bytes) => bytes.len() as u64,
+        TopKey::Number(_) => 8,
+        _ => 16,
+    };
+    let list = windlass_top_list {
+        struct_size: 64,
+        certified: from.certified.into(),
+        rows: from.rows.len() as u64,
+        key_bytes: from.rows.iter().map(|row| len(&row.key)).sum(),
+        as_of: from.as_of.0,
+        start: from.start.0,
+        end: from.end.0,
+        total: from.total,
+        tail: from.tail,
+    };
+    let rows = from.rows.iter().map(|row| (row.key.clone(), row.count, row.lower, row.upper)).collect();
+    Got { status: WINDLASS_OK, list, rows }
+}
+
+const N: usize = 200;
+const ROOM: (usize, usize) = (5, 100);
+
+#[test]
+fn lists_as_rust_does() {
+    let (handle, ours) = made();
+    let c = handle.0;
+    let keys: Vec<[u8; 2]> = (0..N).map(|i| [u8::try_from(i % 13).expect("small"), b'k']).collect();
+    let hashes: Vec<windlass_hash> = (0..N as u64).map(|i| windlass_hash { lo: i % 5, hi: 3 }).collect();
+    let numbers: Vec<u64> = (0..N as u64).map(|i| i % 7).collect();
+    let times: Vec<u64> = (0..N as u64).map(|i| 1 + i % 3).collect();
+    let ticks: Vec<u64> = (0..N as u64).map(|i| i / 2).collect();
+    let offsets: Vec<u32> = (0..=N).map(|i| u32::try_from(2 * i).expect("few")).collect();
+    let (bytes, mut tally) = (keys.concat(), windlass_tally::default());
+    let all = windlass_tally { counted: N as u64, ..windlass_tally::default() };
+    let (t, ends, out) = (times.as_ptr(), offsets.as_ptr(), &raw mut tally);
+    let when = ticks.as_ptr();
+    // SAFETY: a live handle, slices of these lengths.
+    unsafe {
+        assert_eq!(windlass_topk_add_hashes(c, hashes.as_ptr(), N, t, 0, when, out), WINDLASS_OK);
+        assert_eq!(tally, all);
+        assert_eq!(windlass_topk_add_u64s(c, numbers.as_ptr(), N, null(), 99, null(), out), WINDLASS_OK);
+        assert_eq!(tally, all);
+        assert_eq!(
+            windlass_topk_add_fixed(c, bytes.as_ptr(), 2, 2, N, t, 99, null(), null_mut()),
+            WINDLASS_OK
+        );
+        let status = windlass_topk_add_packed(c, bytes.as_ptr(), bytes.len(), ends, N, t, 0, when, out);
+        assert_eq!((status, tally.counted + tally.late, tally.late > 0), (WINDLASS_OK, N as u64, true));
+        assert_eq!(windlass_topk_add(c, [12, b'k'].as_ptr(), 2, 90, 98), WINDLASS_COUNTED);
+        assert_eq!(windlass_topk_add_hash(c, windlass_hash { lo: 4, hi: 3 }, 80, 97), WINDLASS_COUNTED);
+        assert_eq!(windlass_topk_add_u64(c, 6, 70, 96), WINDLASS_COUNTED);
+    }
+    ours.add_each(N, |i| (windlass::KeyHash::from(hashes[i]), times[i], Tick(ticks[i])));
+    ours.add_each(N, |i| (numbers[i], 1, Tick(99)));
+    ours.add_each(N, |i| (&keys[i], times[i], Tick(99)));
+    ours.add_each(N, |i| (&keys[i], times[i], Tick(ticks[i])));
+    ours.add_at([12, b'k'], 90, Tick(98));
+    ours.add_at(windlass::KeyHash::from(windlass_hash { lo: 4, hi: 3 }), 80, Tick(97));
+    ours.add_at(6_u64, 70, Tick(96));
+
+    let refreshed = list(&handle, Ask::Refresh(99), ROOM);
+    assert_eq!(refreshed, as_c(&ours.refresh_at(Tick(99))));
+    assert_eq!(refreshed.list.certified, 1);
+    assert!(refreshed.rows.iter().any(|row| matches!(row.0, TopKey::Hash(..))), "{refreshed:?}");
+    let snapshot = |room| list(&handle, Ask::Snapshot, room);
+    assert_eq!(snapshot(ROOM), refreshed);
+    // Exactly what it takes, and less.
+    let (rows, bytes) = (refreshed.rows.len(), usize::try_from(refreshed.list.key_bytes).expect("few"));
+    assert_eq!(snapshot((rows, bytes)), refreshed);
+    for room in [(rows - 1, bytes), (rows, bytes - 1), (0, 0)] {
+        let short = Got { status: WINDLASS_E_TOO_SMALL, list: refreshed.list, rows: Vec::new() };
+        assert_eq!(snapshot(room), short, "{room:?}");
+    }
+    assert_eq!(list(&handle, Ask::Top(105), ROOM), as_c(&ours.top_at(Tick(105))));
+    assert_eq!(list(&handle, Ask::Complete(100), ROOM), as_c(&ours.top_complete_at(Tick(100))));
+    assert_eq!(snapshot(ROOM), refreshed, "those were the caller's alone");
+    // SAFETY: a live handle.
+    assert_eq!(unsafe { windlass_topk_maintain_at(c, 120, 1 << 20) }, 0);
+    ours.maintain_at(Tick(120), 1 << 20);
+    assert_eq!(snapshot(ROOM), as_c(&ours.snapshot()), "upkeep");
+
+    let (mut a, mut b, mut number, mut total) = (0, 0, 0, 0);
+    // SAFETY: a live handle, places to write to.
+    unsafe {
+        assert_eq!(windlass_topk_count(c, keys[0].as_ptr(), 2, 99, &raw mut a), WINDLASS_OK);
+        assert_eq!(windlass_topk_count_hash(c, hashes[4], 99, &raw mut b), WINDLASS_OK);
+        assert_eq!(windlass_topk_count_u64(c, 3, 99, &raw mut number), WINDLASS_OK);
+        assert_eq!(windlass_topk_total(c, 99, &raw mut total), WINDLASS_OK);
+    }
+    let now = Tick(99);
+    let hash = windlass::KeyHash::from(hashes[4]);
+    assert_eq!((a, b), (ours.count_at(keys[0], now), ours.count_at(hash, now)));
+    assert_eq!((number, total), (ours.count_at(3_u64, now), ours.total_at(now)));
+}
+
+#[test]
+fn what_is_not_counted() {
+    let (handle, _) = made();
+    let c = handle.0;
+    let longer = vec![b'x'; WINDLASS_TOPK_MAX_LEN + 1];
+    let mut stats = windlass_topk_stats::DEFAULT;
+    // SAFETY: a live handle, a place to write to.
+    unsafe {
+        assert_eq!(windlass_topk_add_u64(c, 1, 1, 500), WINDLASS_COUNTED);
+        assert_eq!(windlass_topk_add_u64(c, 1, 1, 100), WINDLASS_LATE);
+        assert_eq!(windlass_topk_add_u64(c, 1, 1, 50_000), WINDLASS_E_JUMP);
+        assert_eq!(windlass_topk_add(c, longer.as_ptr(), longer.len(), 1, 500), WINDLASS_TOO_LONG);
+        for key in 0..5_000 {
+            let added = windlass_topk_add_u64(c, key, 1, 500);
+            assert!(added == WINDLASS_COUNTED || added == WINDLASS_NO_ROOM);
+        }
+        assert_eq!(windlass_topk_get_stats(c, &raw mut stats, 128), WINDLASS_OK);
+    }
+    assert_eq!((stats.struct_size, stats.late, stats.jumps, stats.generations), (128, 1, 1, 1));
+    assert!(stats.no_room > 4_000 && stats.rows >= 100 && stats.key_bytes >= 100 * 8, "{stats:?}");
+    assert!(stats.memory_bytes >= 100 * 64 && stats.threshold >= 1, "{stats:?}");
+    let refused = list(&handle, Ask::Top(500), ROOM);
+    assert_eq!((refused.status, refused.list.certified), (WINDLASS_OK, 0), "and lists say so");
+    assert!(refused.list.tail > 4_000 && refused.rows[0].3 >= refused.rows[0].2);
+}
+
+#[test]
+fn settings_that_are_refused() {
+    let with = |change: fn(&mut windlass_topk_config)| {
+        let mut config = config();
+        change(&mut config);
+        let mut error = windlass_error { struct_size: 256, code: WINDLASS_OK, detail: [0; 248] };
+        let mut handle = null_mut();
+        // SAFETY: a config of its size, places to write to.
+        let status = unsafe { windlass_topk_new(&config, &raw mut handle, &raw mut error) };
+        assert!(handle.is_null());
+        // SAFETY: ends with NUL.
+        let detail = unsafe { std::ffi::CStr::from_ptr(error.detail.as_ptr()) };
+        (status, detail.to_str().expect("UTF-8").to_owned())
+    };
+    let says = |change: fn(&mut windlass_topk_config), text: &str| {
+        let (status, detail) = with(change);
+        assert_eq!((status, detail.get(..text.len())), (WINDLASS_E_ARG, Some(text)), "{detail}");
+    };
+    says(|c| c.window = 0, "window: 0 events is out of range: 1 to ");
+    says(|c| c.pane = 7, "pane: 7 events is out of range: a divisor of the window (");
+    says(|c| c.k = 0, "k: 0 is out of range: 1 to 100, the capacity");
+    says(|c| c.k = 101, "k: 101 is out of range: 1 to 100, the capacity");
+    says(|c| c.capacity = 0, "capacity: 0 is out of range: 1 to ");
+    says(|c| c.max_memory = 1, "max_memory: 1 is out of range: ");
+    says(|c| c.max_jump = 0, "max_jump: 0 events is out of range: 1 to ");
+    says(|c| c.flags = 2, "flags: 2 is out of range: 0, as none are known");
+    says(|c| c.reserved[3] = 9, "reserved: 9 is out of range: 0");
+    says(|c| c.unit = 5, "unit: 5 is out of range: WINDLASS_UNIT_NS (0) or WINDLASS_UNIT_EVENTS (1)");
+    assert_eq!(with(|c| c.struct_size = 12).0, WINDLASS_E_STRUCT_SIZE);
+    // SAFETY: a config of its size.
+    assert!(unsafe { windlass_topk_config_memory_bytes(&config(), null_mut()) } > 100 * 64);
+}
+
+#[test]
+fn arguments_that_are_refused() {
+    let (handle, _) = made();
+    let (c, hash, ab) = (handle.0, windlass_hash { lo: 1, hi: 2 }, b"ab".as_ptr());
+    let (mut count, mut made, mut tally) = (5, null_mut(), windlass_tally::default());
+    let (mut head, mut row, mut byte) = (windlass_top_list::DEFAULT, windlass_top_row::default(), 0);
+    // SAFETY: NULL where it is refused, else a live handle and places to write to.
+    unsafe {
+        let (count, tally) = (&raw mut count, &raw mut tally);
+        assert_eq!(windlass_topk_config_init(null_mut(), 120), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_new(null(), &raw mut made, null_mut()), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_new(&config(), null_mut(), null_mut()), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add(null_mut(), ab, 2, 1, 0), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add(c, null(), 2, 1, 0), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add(c, ab, usize::MAX, 1, 0), WINDLASS_E_RANGE);
+        assert_eq!(windlass_topk_add_hash(null_mut(), hash, 1, 0), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add_u64(null_mut(), 1, 1, 0), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_count(c, null(), 2, 0, count), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_count(c, ab, 2, 0, null_mut()), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_count_hash(null(), hash, 0, count), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_count_u64(c, 1, 0, null_mut()), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_total(null(), 0, count), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add_hashes(c, null(), 1, null(), 0, null(), tally), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add_u64s(null_mut(), &1, 1, null(), 0, null(), tally), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_add_fixed(c, ab, 2, 1, 1, null(), 0, null(), tally), WINDLASS_E_RANGE);
+        let wrong = [0, 3].as_ptr();
+        let status = windlass_topk_add_packed(c, ab, 2, wrong, 1, null(), 0, null(), tally);
+        assert_eq!(status, WINDLASS_E_OFFSETS);
+        assert_eq!(windlass_topk_get_stats(c, null_mut(), 128), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_maintain_at(null_mut(), 0, 1), WINDLASS_E_NULL);
+
+        let (l, r, k) = (&raw mut head, &raw mut row, &raw mut byte);
+        assert_eq!(windlass_topk_snapshot(null(), l, 64, r, 1, k, 1), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_snapshot(c, null_mut(), 64, r, 1, k, 1), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_refresh(c, 5, l, 64, null_mut(), 1, k, 1), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_refresh(c, 5, l, 64, r, 1, null_mut(), 1), WINDLASS_E_NULL);
+        assert_eq!(windlass_topk_refresh(c, 5, l, 63, r, 1, k, 1), WINDLASS_E_STRUCT_SIZE);
+        assert_eq!(windlass_topk_top(c, 5, l, 64, r, usize::MAX, k, 1), WINDLASS_E_RANGE);
+        assert_eq!(windlass_topk_top_complete(c, 5, l, 64, r, 1, k, usize::MAX), WINDLASS_E_RANGE);
+        assert_eq!(windlass_topk_snapshot(c, l, 64, null_mut(), 0, null_mut(), 0), WINDLASS_OK);
+        windlass_topk_free(null_mut());
+    }
+    assert_eq!((count, tally, made.is_null()), (5, windlass_tally::default(), true), "left alone");
+    assert_eq!((head.end, head.tail), (0, u64::MAX), "nothing was made");
+}
