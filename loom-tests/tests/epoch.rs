@@ -103,19 +103,20 @@ fn a_late_reader_and_an_entry() {
         // (Handed out are copies of the pointer: only the first is the value.)
         let value = Arc::new(Probe(dropped.clone()));
         fifo.push(1, value).unwrap();
-        let (f2, seen) = (fifo.clone(), seen.clone());
-        let reader = thread::spawn(move || {
-            let late = f2.meanwhile(1, || {
-                thread::yield_now();
-                dropped.load(Relaxed)
-            });
-            seen.fetch_or(late, Relaxed);
+        let (f2, mut popping) = (fifo.clone(), None);
+        // (It goes when the entry has been found: the twin frees it, and nobody may look for it then.)
+        let late = fifo.meanwhile(1, || {
+            popping = Some(thread::spawn(move || {
+                drop(f2.pop());
+                for _ in 0..3 {
+                    f2.collect();
+                }
+            }));
+            thread::yield_now();
+            dropped.load(Relaxed)
         });
-        drop(fifo.pop());
-        for _ in 0..3 {
-            fifo.collect();
-        }
-        reader.join().unwrap();
+        seen.fetch_or(late, Relaxed);
+        popping.unwrap().join().unwrap();
     });
     assert!(!violated.load(Relaxed), "dropped under its reader");
 }
