@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | how many are ahead of me? who is next? | [`FifoIndex`] | no tree: a rank is a subtraction |
 //! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
 //! | which keys are the hottest? | [`TopK`] | exact and certified, with bounds where it is not |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
@@ -32,6 +33,7 @@ mod bloom;
 mod count;
 mod dedup;
 mod error;
+mod fifo;
 mod hash;
 mod hashring;
 mod limit;
@@ -56,6 +58,7 @@ pub use dedup::{
     Claim, Dedup, DedupBuilder, DedupStats, Identity, OnFull, Outcome, Refresh, Refused, Ticket,
 };
 pub use error::ConfigError;
+pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Place, PushRefused, Pushed};
 pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
@@ -79,6 +82,7 @@ pub mod model {
     pub use crate::{
         count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
+        fifo::model::Fifo,
         limit::model::{Limiters, Newest, OneLimiter, Rings},
         pane::model::*,
         sync::twins::{Twin, with},

@@ -16,6 +16,7 @@ mod grid;
 mod input;
 mod limit;
 mod output;
+mod rank;
 mod ring;
 mod room;
 mod sift;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
         Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
         Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
+        Ok(Cli { command: Command::Rank(args) }) => rank::run(&args),
         Ok(Cli { command: Command::Top(args) }) => top::run(&args),
         Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),

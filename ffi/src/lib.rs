@@ -33,4 +33,6 @@ pub mod counter;
 
 pub mod topk;
 
+pub mod fifo;
+
 pub mod ring;

@@ -44,9 +44,11 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
 /// The ring has no node.
 pub const WINDLASS_E_NO_NODE: i32 = -12;
-/// An array of the caller's is too small for a list. Its windlass_top_list was written, which says how
-/// much it takes, and nothing else.
+/// An array of the caller's is too small for a list, a key or a value. The windlass_top_list, place or
+/// entry was written, which says how much it takes, and nothing else.
 pub const WINDLASS_E_TOO_SMALL: i32 = -13;
+/// Another key that is in the queue has the same hash. Nothing was changed.
+pub const WINDLASS_E_COLLISION: i32 = -14;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -72,7 +74,8 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_LEASE => c"the lease is not 1 tick to the window",
         WINDLASS_E_TOO_LONG => c"an id is longer than 65535 bytes where its bytes are kept",
         WINDLASS_E_NO_NODE => c"the ring has no node",
-        WINDLASS_E_TOO_SMALL => c"an array is too small for the list",
+        WINDLASS_E_TOO_SMALL => c"an array is too small for what it is to hold",
+        WINDLASS_E_COLLISION => c"another key has the same hash",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -166,7 +169,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 13] = [
+    const ALL: [windlass_status; 14] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -180,6 +183,7 @@ mod tests {
         WINDLASS_E_TOO_LONG,
         WINDLASS_E_NO_NODE,
         WINDLASS_E_TOO_SMALL,
+        WINDLASS_E_COLLISION,
     ];
 
     fn fresh() -> windlass_error {

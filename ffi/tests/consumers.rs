@@ -69,6 +69,11 @@ fn counter() {
 }
 
 #[test]
+fn fifo() {
+    both("fifo.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn topk() {
     both("topk.c", |program| drop(run(&mut checked(program))));
 }
@@ -179,6 +184,21 @@ fn the_lines_about_limiters() {
         void serve(uint64_t, uint64_t);\nvoid refuse(uint64_t);\n\
         void shown(const uint8_t *, size_t, uint64_t);\n\
         void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+        windlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// What docs/c.md shows of queues, within a function, compiles in both languages.
+#[test]
+fn the_lines_about_queues() {
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## How many are ahead\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("queues.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        void serve(uint64_t);\nvoid refuse(uint64_t);\n\
+        void shown(const uint8_t *, size_t, const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *key, size_t len, const uint8_t *value, size_t value_len, uint64_t now) {\n\
         windlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
     compiles(&shown);

@@ -500,3 +500,62 @@ fn lists_of_a_log() {
         assert_eq!(expected["sha256"], sha256, "{name}");
     }
 }
+
+/// One is let in every so many ticks.
+const FIFO: (u64, u64) = (40, 4711);
+
+/// Each id is put in when it is first seen; for each event how many are ahead, -1 once it was let in.
+fn ranks_of_rust(by_number: bool, events: &[(u64, String)]) -> String {
+    use windlass::{FifoIndex, Seed, Tick};
+    let queue = FifoIndex::builder().capacity(4096).seed(Seed(FIFO.1)).build().expect("valid");
+    let (mut seen, mut due) = (std::collections::HashSet::new(), events[0].0 + FIFO.0);
+    let mut lines = String::new();
+    for (tick, id) in events {
+        while due <= *tick {
+            drop(queue.pop());
+            due += FIFO.0;
+        }
+        let number: u64 = id.parse().expect("a number");
+        if seen.insert(number) {
+            let now = Tick(*tick);
+            let pushed = if by_number { queue.push_at(number, (), now) } else { queue.push_at(id, (), now) };
+            assert!(pushed.is_ok());
+        }
+        match if by_number { queue.rank(number) } else { queue.rank(id) } {
+            Some(rank) => writeln!(lines, "{rank}"),
+            None => writeln!(lines, "-1"),
+        }
+        .expect("a string");
+    }
+    lines
+}
+
+#[test]
+fn the_ranks_of_a_queue() {
+    let mut random = Random(10);
+    let mut now = 1_000_000;
+    let events: Vec<(u64, String)> = (0..enough(6_000))
+        .map(|i| {
+            now += if i % 1000 == 999 { random.below(9000) } else { random.below(4) };
+            (now, format!("{:08}", random.below(enough(2000) as u64)))
+        })
+        .collect();
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fifo-input");
+    let text: String = events.iter().map(|(tick, id)| format!("{tick}\t{id}\n")).collect();
+    fs::write(&input, text).expect("writable");
+    let of_rust = [false, true].map(|by_number| ranks_of_rust(by_number, &events));
+    let gone = of_rust[0].lines().filter(|line| *line == "-1").count();
+    assert!((enough(300)..enough(5_700)).contains(&gone), "{gone} were let in: not much of a test");
+    for &language in languages() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/fifo.c");
+        let Some(fifo) = program(&source, language) else { continue };
+        for way in ["single", "hash", "u64", "packed", "hashes", "u64s", "fixed"] {
+            let mut c = checked(&fifo);
+            let of_c = run(c.args([way, &FIFO.0.to_string(), &FIFO.1.to_string()]).arg(&input));
+            let of_rust = &of_rust[usize::from(way.starts_with("u64"))];
+            let differs = of_c.lines().zip(of_rust.lines()).position(|(c, rust)| c != rust);
+            assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{language:?}, {way}");
+        }
+        fs::remove_file(fifo).expect("was made");
+    }
+}

@@ -15,7 +15,7 @@ use loom::{
     },
     thread,
 };
-use windlass::model::{Arena, Limiters, Rings, Root, Shelf, Table, Top, Twin, with};
+use windlass::model::{Arena, Fifo, Limiters, Rings, Root, Shelf, Table, Top, Twin, with};
 
 /// Tells when it is dropped.
 struct Probe(Arc<AtomicBool>);
@@ -91,6 +91,44 @@ fn a_segment_outlives_its_readers() {
 #[should_panic(expected = "freed under its reader")]
 fn twin_a_segment_dropped_at_once() {
     with(Twin::DropAtOnce, a_late_reader_and_a_segment);
+}
+
+/// A late reader of an entry of the queue that is popped meanwhile, and its segment let go.
+fn a_late_reader_and_an_entry() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = violated.clone();
+    bounded(10, move || {
+        let dropped = Arc::new(AtomicBool::new(false));
+        let fifo = Arc::new(Fifo::new(false, 0, 1));
+        // (Handed out are copies of the pointer: only the first is the value.)
+        let value = Arc::new(Probe(dropped.clone()));
+        fifo.push(1, value).unwrap();
+        let (f2, seen) = (fifo.clone(), seen.clone());
+        let reader = thread::spawn(move || {
+            let late = f2.meanwhile(1, || {
+                thread::yield_now();
+                dropped.load(Relaxed)
+            });
+            seen.fetch_or(late, Relaxed);
+        });
+        drop(fifo.pop());
+        for _ in 0..3 {
+            fifo.collect();
+        }
+        reader.join().unwrap();
+    });
+    assert!(!violated.load(Relaxed), "dropped under its reader");
+}
+
+#[test]
+fn an_entry_outlives_its_readers() {
+    a_late_reader_and_an_entry();
+}
+
+#[test]
+#[should_panic(expected = "dropped under its reader")]
+fn twin_an_entry_dropped_at_once() {
+    with(Twin::DropAtOnce, a_late_reader_and_an_entry);
 }
 
 /// The same, and the reader reads.

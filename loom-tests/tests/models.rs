@@ -10,6 +10,7 @@ mod closing;
 mod count;
 mod driven_out;
 mod exact;
+mod fifo;
 mod growth;
 mod horizon;
 mod limit;

@@ -20,6 +20,7 @@ mod budget;
 mod counter;
 pub(crate) mod epoch;
 mod lanes;
+mod run;
 pub(crate) mod saturating;
 mod tried;
 #[cfg(windlass_loom)]
@@ -36,6 +37,7 @@ pub(crate) use counter::{Counter, OWN, Switch, own, shard};
 pub(crate) use crossbeam_utils::CachePadded;
 pub(crate) use epoch::Flagpole;
 pub(crate) use lanes::halves_with;
+pub(crate) use run::{Look, Number, Numbers, Run};
 pub(crate) use tried::Tried;
 #[cfg(windlass_loom)]
 pub(crate) use wide::Portable;

@@ -99,6 +99,20 @@ pub enum Twin {
     ClearAtOnce,
     /// A change of the ring that has lost against another is published as it was.
     PublishStale,
+    /// A slot is filled although it may have been skipped.
+    FillBlindly,
+    /// A key is published without a look at the entry that it has.
+    PublishOver,
+    /// A move does not mind that the old entry has been popped.
+    MoveBlindly,
+    /// The head goes past an entry that is being moved.
+    PassMoved,
+    /// The head is loaded before the number.
+    HeadFirst,
+    /// A segment that has gone leaves nothing behind.
+    ForgetSegment,
+    /// A pop goes past a push that is almost done.
+    PassWritten,
     /// A row takes whatever name comes last.
     NameTwice,
     /// A pane takes whatever threshold comes last.

@@ -10,6 +10,12 @@ use portable_atomic::Ordering::{AcqRel, Acquire};
 #[repr(transparent)]
 pub(crate) struct AtomicPair(portable_atomic::AtomicU128);
 
+impl AtomicPair {
+    pub(crate) fn new(pair: Pair) -> AtomicPair {
+        AtomicPair(portable_atomic::AtomicU128::new(Portable::word(pair)))
+    }
+}
+
 /// What an [`AtomicPair`] holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C, align(16))]

@@ -3,6 +3,7 @@
 mod decimals;
 mod generate;
 mod limit;
+mod rank;
 mod ring;
 mod top;
 mod values;
@@ -15,6 +16,7 @@ use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
+pub(crate) use rank::RankArgs;
 pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use top::TopArgs;
 pub(crate) use values::{Bytes, Count, Span};
@@ -36,6 +38,7 @@ pub(crate) enum Command {
     Dedup(Box<DedupArgs>),
     Distinct(Box<DistinctArgs>),
     Limit(Box<LimitArgs>),
+    Rank(Box<RankArgs>),
     Top(Box<TopArgs>),
     Ring(Box<RingArgs>),
     Gen(GenArgs),

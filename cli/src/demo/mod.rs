@@ -5,6 +5,7 @@
 
 mod dedup;
 mod limit;
+mod rank;
 mod stream;
 mod top;
 
@@ -41,6 +42,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
         Box::new(dedup::DedupStage::new(&shape)?),
         Box::new(limit::LimitStage::new(&shape)?),
         Box::new(top::TopStage::new(&shape)?),
+        Box::new(rank::RankStage::new(&shape)?),
     ];
     say(&format!("{}\n", stream::describe(&shape)))?;
     for stage in &mut stages {

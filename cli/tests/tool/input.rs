@@ -261,6 +261,7 @@ fn demo() {
     assert!(run.text().contains("50,000"), "{}", run.text());
     assert!(run.text().contains("all 50,000 answers are the same"), "{}", run.text());
     assert!(run.text().contains("plain hash maps: every list is the same"), "{}", run.text());
+    assert!(run.text().contains("plain queue: all answers are the same"), "{}", run.text());
     let other = common::run(&["demo", "--events", "50k", "--seed", "9"], "").ok();
     let fresh = |text: &str| text.lines().find(|l| l.trim_start().starts_with("fresh")).map(str::to_owned);
     assert_ne!(fresh(run.text()), fresh(other.text()));

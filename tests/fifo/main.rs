@@ -1,0 +1,9 @@
+//! The queue that tells ranks: the reference answers, a plain twin, threads, errors.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod errors;
+mod golden;
+mod threads;
+mod twin;
