@@ -108,9 +108,12 @@
 // The ring has no node.
 #define WINDLASS_E_NO_NODE -12
 
-// An array of the caller's is too small for a list. Its windlass_top_list was written, which says how
-// much it takes, and nothing else.
+// An array of the caller's is too small for a list, a key or a value. The windlass_top_list, place or
+// entry was written, which says how much it takes, and nothing else.
 #define WINDLASS_E_TOO_SMALL -13
+
+// Another key that is in the queue has the same hash. Nothing was changed.
+#define WINDLASS_E_COLLISION -14
 
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
@@ -272,6 +275,27 @@
 // A hash: 16 bytes, a windlass_hash as it lies in memory.
 #define WINDLASS_KEY_HASH 2
 
+// The key was not there; it is the last entry now.
+#define WINDLASS_PUSHED_NEW 0
+
+// The key was there, and stays as it is.
+#define WINDLASS_PUSHED_PRESENT 1
+
+// The key was there, and is the last entry now, with the new value.
+#define WINDLASS_PUSHED_MOVED 2
+
+// There is no such entry.
+#define WINDLASS_ABSENT 0
+
+// There is one.
+#define WINDLASS_FOUND 1
+
+// A push of a key that is there does nothing: it keeps its place and its value.
+#define WINDLASS_ON_PRESENT_KEEP 0
+
+// A push of a key that is there makes it the last entry, with the new value.
+#define WINDLASS_ON_PRESENT_MOVE 1
+
 // Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
 // ever missed, and of those that were not there a stated share is taken for seen. An id is
 // forgotten between window (and lateness) and the length of its panes after it was put in: with 8
@@ -290,6 +314,13 @@ typedef struct windlass_counter windlass_counter;
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
 // windlass_dedup_free.
 typedef struct windlass_dedup windlass_dedup;
+
+// A queue of keys with values that tells, for any key, how many are before it, in constant time; for
+// any number of threads. Made by windlass_fifo_new, freed by windlass_fifo_free.
+//
+// Entries have numbers, in the order in which they come. A value is any bytes; it is copied in, and
+// copied out. Values of up to 22 bytes and keys of up to 21 lie in the entry itself.
+typedef struct windlass_fifo windlass_fifo;
 
 // So many permits in so long for whoever asks, for any number of threads: one word. Made by
 // windlass_global_limiter_new, freed by windlass_global_limiter_free.
@@ -839,6 +870,88 @@ typedef struct windlass_topk_stats {
     // Lists for which all rows had to be looked at.
     uint64_t scans;
 } windlass_topk_stats;
+
+// Settings. Fill it with windlass_fifo_config_init, then set what should differ from the defaults.
+typedef struct windlass_fifo_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // How many entries it may hold; or with max_memory for how many it is made to begin with.
+    // Default: 1000000.
+    uint64_t capacity;
+    // Lets it hold as many entries as so many bytes have room for, half of it for the table and half
+    // for the entries. (Not counted: values of more than 22 bytes, keys of more than 21.) Default: 0,
+    // it holds the capacity.
+    uint64_t max_memory;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make keys that collide.
+    uint64_t seed;
+    // What a push does about a key that is there: WINDLASS_ON_PRESENT_KEEP (the default) or
+    // WINDLASS_ON_PRESENT_MOVE.
+    uint32_t on_present;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_fifo_config;
+
+// Where a key stands. This struct does not grow.
+typedef struct windlass_fifo_place {
+    // The number of its entry.
+    uint64_t seq;
+    // How many entries are before it: 0 for the one that is popped next.
+    uint64_t rank;
+    // When it was put in, or the time of the entry before it if that was later.
+    uint64_t pushed_at;
+    // Bytes of its value.
+    uint64_t value_len;
+} windlass_fifo_place;
+
+// An entry. This struct does not grow.
+typedef struct windlass_fifo_entry {
+    // Its number: later entries have greater ones.
+    uint64_t seq;
+    // When it was put in, or the time of the entry before it if that was later.
+    uint64_t pushed_at;
+    // Bytes of its key: of a number 8, little endian; of a hash 16.
+    uint64_t key_len;
+    // Bytes of its value.
+    uint64_t value_len;
+    // As what the key came: 0 bytes, 1 a number, 2 a hash.
+    uint32_t key_kind;
+    // 0.
+    uint32_t reserved0;
+} windlass_fifo_entry;
+
+// Plain figures about a windlass_fifo. Those that count do so from its making on.
+typedef struct windlass_fifo_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // Entries.
+    uint64_t len;
+    // The number of the oldest entry, or of the next if there is none.
+    uint64_t head;
+    // The next number.
+    uint64_t tail;
+    // Numbers between head and tail that are no entries: moved, or passed over.
+    uint64_t holes;
+    // Entries that it may hold. (With max_memory: for which the table is meant at its present size.)
+    uint64_t capacity;
+    // Bytes of tables and segments of entries. (Not: values of more than 22 bytes, keys of more than
+    // 21.)
+    uint64_t memory_bytes;
+    // Segments of entries.
+    uint64_t segments;
+    // Tables in use: 1, or more while one takes the place of another.
+    uint64_t tables;
+    // Pushes refused for want of room.
+    uint64_t refused;
+    // Pushes refused since another key has the same hash.
+    uint64_t collisions;
+} windlass_fifo_stats;
 
 // Settings. Fill it with windlass_ring_config_init, then set what should differ from the defaults.
 typedef struct windlass_ring_config {
@@ -2523,6 +2636,361 @@ WINDLASS_API
 int32_t windlass_topk_maintain_at(struct windlass_topk *topk,
                                   uint64_t now,
                                   size_t budget);
+
+// Makes a windlass_fifo as config says, and stores it in out; free it with windlass_fifo_free.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_fifo_new(const struct windlass_fifo_config *config,
+                                  struct windlass_fifo **out,
+                                  struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_fifo_free(struct windlass_fifo *fifo);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_fifo_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_config_init(struct windlass_fifo_config *config,
+                                          uint32_t struct_size);
+
+// Bytes that a windlass_fifo of these settings takes with as many entries as the capacity, before it
+// is made.
+//
+// error may be NULL.
+// Errors: as windlass_fifo_new.
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_fifo_config_memory_bytes(const struct windlass_fifo_config *config,
+                                          struct windlass_error *error);
+
+// Puts an entry at the tail: a key of len bytes (0 or more), and a value of value_len bytes, at the
+// time now. What happens to a key that is there the settings say.
+//
+// Returns WINDLASS_PUSHED_NEW, WINDLASS_PUSHED_PRESENT or WINDLASS_PUSHED_MOVED, and stores the
+// number of the key's entry in seq, which may be NULL. Or an error, and nothing was changed:
+// WINDLASS_E_FULL, WINDLASS_E_COLLISION, WINDLASS_E_NULL (fifo; key or value, and its length is not
+// 0), WINDLASS_E_RANGE (a length).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_push(struct windlass_fifo *fifo,
+                           const uint8_t *key,
+                           size_t len,
+                           const uint8_t *value,
+                           size_t value_len,
+                           uint64_t now,
+                           uint64_t *seq);
+
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of fifo
+// or of a namespace. It is another key than the bytes that were hashed.
+//
+// Returns as windlass_fifo_push.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_push_hash(struct windlass_fifo *fifo,
+                                struct windlass_hash hash,
+                                const uint8_t *value,
+                                size_t value_len,
+                                uint64_t now,
+                                uint64_t *seq);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_fifo_push.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_push_u64(struct windlass_fifo *fifo,
+                               uint64_t key,
+                               const uint8_t *value,
+                               size_t value_len,
+                               uint64_t now,
+                               uint64_t *seq);
+
+// How many entries are before a key's: 0 for the one that is popped next.
+//
+// Returns WINDLASS_FOUND, or WINDLASS_ABSENT: it was never put in, or has been popped; then rank is
+// left alone. Or an error: WINDLASS_E_NULL (fifo or rank; key, and len is not 0), WINDLASS_E_RANGE
+// (len).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_rank(const struct windlass_fifo *fifo,
+                           const uint8_t *key,
+                           size_t len,
+                           uint64_t *rank);
+
+// The same for a key that was pushed as a hash.
+//
+// Returns as windlass_fifo_rank.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_rank_hash(const struct windlass_fifo *fifo,
+                                struct windlass_hash hash,
+                                uint64_t *rank);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_fifo_rank.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_rank_u64(const struct windlass_fifo *fifo,
+                               uint64_t key,
+                               uint64_t *rank);
+
+// Where a key stands, and its value, in one look. value has room for value_room bytes; if it is NULL
+// only the length is told.
+//
+// Returns WINDLASS_FOUND, or WINDLASS_ABSENT; then place is left alone. Or an error:
+// WINDLASS_E_TOO_SMALL (the value is longer than its room; place is filled and says how long),
+// WINDLASS_E_NULL (fifo or place; key, and len is not 0), WINDLASS_E_RANGE (a length).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_find(const struct windlass_fifo *fifo,
+                           const uint8_t *key,
+                           size_t len,
+                           uint8_t *value,
+                           size_t value_room,
+                           struct windlass_fifo_place *place);
+
+// The same for a key that was pushed as a hash.
+//
+// Returns as windlass_fifo_find.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_find_hash(const struct windlass_fifo *fifo,
+                                struct windlass_hash hash,
+                                uint8_t *value,
+                                size_t value_room,
+                                struct windlass_fifo_place *place);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_fifo_find.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_find_u64(const struct windlass_fifo *fifo,
+                               uint64_t key,
+                               uint8_t *value,
+                               size_t value_room,
+                               struct windlass_fifo_place *place);
+
+// How many entries there are. Or an error: WINDLASS_E_NULL.
+//
+// Threads: concurrent.
+WINDLASS_API int64_t windlass_fifo_len(const struct windlass_fifo *fifo);
+
+// How many entries were put in before a time: for a key that waits in another queue since then, how
+// many of this one are before it.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_count_before(const struct windlass_fifo *fifo,
+                                           uint64_t time,
+                                           uint64_t *count);
+
+// The entry that has rank others before it. key has room for key_room bytes and value for value_room;
+// what is NULL is not wanted.
+//
+// Returns WINDLASS_FOUND, or WINDLASS_ABSENT; then entry is left alone. Or an error:
+// WINDLASS_E_TOO_SMALL (key or value is longer than its room; entry is filled and says how long),
+// WINDLASS_E_NULL (fifo or entry), WINDLASS_E_RANGE (a length).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_at_rank(const struct windlass_fifo *fifo,
+                              uint64_t rank,
+                              uint8_t *key,
+                              size_t key_room,
+                              uint8_t *value,
+                              size_t value_room,
+                              struct windlass_fifo_entry *entry);
+
+// The first entry from the number seq on. So all are gone through from 0 on, the next time with the
+// number after that of the entry.
+//
+// Returns as windlass_fifo_at_rank.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_next(const struct windlass_fifo *fifo,
+                           uint64_t seq,
+                           uint8_t *key,
+                           size_t key_room,
+                           uint8_t *value,
+                           size_t value_room,
+                           struct windlass_fifo_entry *entry);
+
+// The oldest entry, which stays.
+//
+// Returns as windlass_fifo_at_rank.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_peek(const struct windlass_fifo *fifo,
+                           uint8_t *key,
+                           size_t key_room,
+                           uint8_t *value,
+                           size_t value_room,
+                           struct windlass_fifo_entry *entry);
+
+// Takes the oldest entry out. key has room for key_room bytes and value for value_room; what is NULL
+// is not wanted.
+//
+// Returns WINDLASS_FOUND, or WINDLASS_ABSENT: there is none; then entry is left alone. Or an error,
+// and nothing was taken out: WINDLASS_E_TOO_SMALL (key or value is longer than its room; entry says
+// how long, its seq is UINT64_MAX), WINDLASS_E_NULL (fifo or entry), WINDLASS_E_RANGE (a length).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_pop(struct windlass_fifo *fifo,
+                          uint8_t *key,
+                          size_t key_room,
+                          uint8_t *value,
+                          size_t value_room,
+                          struct windlass_fifo_entry *entry);
+
+// Takes the oldest entry out if it was put in at the time until or before.
+//
+// Returns as windlass_fifo_pop, WINDLASS_ABSENT also if the oldest came later.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_pop_until(struct windlass_fifo *fifo,
+                                uint64_t until,
+                                uint8_t *key,
+                                size_t key_room,
+                                uint8_t *value,
+                                size_t value_room,
+                                struct windlass_fifo_entry *entry);
+
+// Takes up to n entries out, the oldest first, as long as their bytes fit: those of the keys go to
+// keys one behind the other, those of the values to values; what is NULL is not wanted. entries has
+// room for n, and says how long each is.
+//
+// Returns how many were taken out. Or an error, and none was: WINDLASS_E_TOO_SMALL (already the first
+// does not fit; entries[0] says how long it is, its seq is UINT64_MAX), WINDLASS_E_NULL (fifo; entries, and n
+// is not 0), WINDLASS_E_RANGE (a length; entries is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+int64_t windlass_fifo_pop_packed(struct windlass_fifo *fifo,
+                                 size_t n,
+                                 uint8_t *keys,
+                                 size_t keys_room,
+                                 uint8_t *values,
+                                 size_t values_room,
+                                 struct windlass_fifo_entry *entries);
+
+// Puts n entries at the tail, in order, all at the time now. Keys and values are of any lengths, one
+// behind the other: key i is keys[offsets[i]] up to, but not with, keys[offsets[i + 1]]; value i the
+// same of values and value_offsets. So there are n + 1 offsets of each, none less than the one before
+// it, and none greater than the length. If value_offsets is NULL all values are empty.
+//
+// results[i] becomes what windlass_fifo_push returns for entry i, which may be an error, and seqs[i]
+// its number, if it is none. Both have room for n; seqs may be NULL.
+//
+// Errors; then nothing was put in: WINDLASS_E_OFFSETS, WINDLASS_E_NULL (fifo; keys or values, and
+// its length is not 0; offsets or results, and n is not 0), WINDLASS_E_RANGE (n; a length; a pointer
+// is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_push_packed(struct windlass_fifo *fifo,
+                                          const uint8_t *keys,
+                                          size_t keys_len,
+                                          const uint32_t *offsets,
+                                          size_t n,
+                                          const uint8_t *values,
+                                          size_t values_len,
+                                          const uint32_t *value_offsets,
+                                          uint64_t now,
+                                          int32_t *results,
+                                          uint64_t *seqs);
+
+// The same for n keys that are numbers.
+//
+// The rest as windlass_fifo_push_packed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_push_u64s(struct windlass_fifo *fifo,
+                                        const uint64_t *keys,
+                                        size_t n,
+                                        const uint8_t *values,
+                                        size_t values_len,
+                                        const uint32_t *value_offsets,
+                                        uint64_t now,
+                                        int32_t *results,
+                                        uint64_t *seqs);
+
+// The ranks of n keys that were pushed as hashes: ranks[i] becomes how many entries are before key i,
+// or -1 if it was never put in, or has been popped. ranks has room for n, and may not overlap with the
+// rest. A batch has the memory for 16 keys on its way at once, and so is faster than single calls.
+//
+// Errors: WINDLASS_E_NULL (fifo; hashes or ranks, and n is not 0), WINDLASS_E_RANGE (n; a pointer is
+// not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_rank_hashes(const struct windlass_fifo *fifo,
+                                          const struct windlass_hash *hashes,
+                                          size_t n,
+                                          int64_t *ranks);
+
+// The same for n keys that are numbers.
+//
+// Errors: as windlass_fifo_rank_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_rank_u64s(const struct windlass_fifo *fifo,
+                                        const uint64_t *keys,
+                                        size_t n,
+                                        int64_t *ranks);
+
+// The same for n keys of key_len bytes each, the next one stride bytes after the last. 1 <= key_len
+// <= stride. Of keys there must be (n - 1) * stride + key_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as windlass_fifo_rank_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_rank_fixed(const struct windlass_fifo *fifo,
+                                         const uint8_t *keys,
+                                         size_t key_len,
+                                         size_t stride,
+                                         size_t n,
+                                         int64_t *ranks);
+
+// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_fifo_rank_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_rank_packed(const struct windlass_fifo *fifo,
+                                          const uint8_t *bytes,
+                                          size_t bytes_len,
+                                          const uint32_t *offsets,
+                                          size_t n,
+                                          int64_t *ranks);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_fifo_stats).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_get_stats(const struct windlass_fifo *fifo,
+                                        struct windlass_fifo_stats *out,
+                                        uint32_t struct_size);
+
+// Upkeep, most of which calls do by themselves: looks after budget groups of the table, and helps to
+// give back memory. Of use after a silence, and from a thread beside the callers.
+//
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_maintain(struct windlass_fifo *fifo,
+                               size_t budget);
 
 // Makes a windlass_ring without nodes as config says, and stores it in out; free it with
 // windlass_ring_free.

@@ -125,10 +125,10 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
                 if i + AHEAD < keys.len() {
                     ahead[i % AHEAD] = fetch(i + AHEAD);
                 }
-                if i + SOON < keys.len() {
-                    if let Some(state) = places.state(ahead[(i + SOON) % AHEAD]) {
-                        self.queue.log.prefetch(state - 1, &guard);
-                    }
+                if i + SOON < keys.len()
+                    && let Some(state) = places.state(ahead[(i + SOON) % AHEAD])
+                {
+                    self.queue.log.prefetch(state - 1, &guard);
                 }
                 keys[i].with_bytes(|kind, bytes| f(&places, Named { hash, bytes: (kind, bytes) }, &guard));
             }
