@@ -308,7 +308,10 @@ impl Sorted for VecDeque<(u64, u64)> {
 }
 
 /// The same idea under a mutex: numbers in a linked hash map, less that of the first. (Right as long as nothing leaves but by a pop.)
-pub(crate) struct MutexLinkedMap(Mutex<(LinkedHashMap<u64, (u64, u64), Hasher>, u64)>);
+pub(crate) struct MutexLinkedMap(Mutex<(Numbered, u64)>);
+
+/// Number and value of each key.
+type Numbered = LinkedHashMap<u64, (u64, u64), Hasher>;
 
 impl Contender for MutexLinkedMap {
     const NAME: &'static str = "mutex_linked_map";

@@ -1,6 +1,7 @@
 //! What stands between C and the core: panics end here, and pointers become references here.
 
 use std::{
+    any::Any,
     mem::MaybeUninit,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -28,10 +29,18 @@ where
 #[inline(always)]
 pub(crate) fn caught<T, E: From<windlass_status>>(body: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        // What is thrown may panic again when it is dropped.
-        std::mem::forget(panic);
+        let_go(panic);
         Err(E::from(WINDLASS_E_PANIC))
     })
+}
+
+/// What is thrown may panic again when it is dropped.
+#[cold]
+#[inline(never)]
+fn let_go(thrown: Box<dyn Any + Send>) {
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
+        std::mem::forget(again);
+    }
 }
 
 /// # Safety

@@ -144,7 +144,7 @@ fn few_keys_that_move() {
 /// There are never more entries than the capacity, also while they are moved and popped: of what has been put in, less what may have been taken out.
 #[test]
 fn never_more_than_the_capacity() {
-    const CAPACITY: i64 = 4;
+    const CAPACITY: u32 = 4;
     let index = FifoIndex::builder()
         .capacity(CAPACITY as usize)
         .on_present(OnPresent::MoveToTail)
@@ -166,7 +166,7 @@ fn never_more_than_the_capacity() {
                         put_in.fetch_add(1, SeqCst);
                         let put_in = put_in.load(SeqCst);
                         let left = put_in - popping.load(SeqCst);
-                        assert!(left <= CAPACITY, "{left} entries");
+                        assert!(left <= i64::from(CAPACITY), "{left} entries");
                     }
                 }
             });

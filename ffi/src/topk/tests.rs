@@ -244,7 +244,7 @@ fn settings_that_are_refused() {
     says(|c| c.k = 0, "k: 0 is out of range: 1 to 100, the capacity");
     says(|c| c.k = 101, "k: 101 is out of range: 1 to 100, the capacity");
     says(|c| c.capacity = 0, "capacity: 0 is out of range: 1 to ");
-    says(|c| c.max_memory = 1, "max_memory: 1 is out of range: ");
+    says(|c| c.max_memory = 1, "max_memory: 1 bytes is out of range: ");
     says(|c| c.max_jump = 0, "max_jump: 0 events is out of range: 1 to ");
     says(|c| c.flags = 2, "flags: 2 is out of range: 0, as none are known");
     says(|c| c.reserved[3] = 9, "reserved: 9 is out of range: 0");
