@@ -7,7 +7,7 @@
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 mod common;
-use common::{EMPTY, bounded, bounded_by_one, bounded_by_two};
+use common::{EMPTY, bounded, bounded_by_less, bounded_by_two};
 use loom::{
     sync::{
         Arc,
@@ -93,7 +93,8 @@ fn twin_a_segment_dropped_at_once() {
     with(Twin::DropAtOnce, a_late_reader_and_a_segment);
 }
 
-/// A late reader of an entry of the queue that is popped meanwhile, and its segment let go.
+/// A late reader of an entry of the queue that is popped meanwhile, and its segment let go. (The twin is that of segments above: here the pop
+/// itself would go on in what is freed.)
 fn a_late_reader_and_an_entry() {
     let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = violated.clone();
@@ -124,12 +125,6 @@ fn a_late_reader_and_an_entry() {
 #[test]
 fn an_entry_outlives_its_readers() {
     a_late_reader_and_an_entry();
-}
-
-#[test]
-#[should_panic(expected = "dropped under its reader")]
-fn twin_an_entry_dropped_at_once() {
-    with(Twin::DropAtOnce, a_late_reader_and_an_entry);
 }
 
 /// The same, and the reader reads.
@@ -247,11 +242,12 @@ fn twin_a_ring_goes_at_once() {
 }
 
 /// An add that goes by a threshold stalls while that is lowered: it marks nothing, and the look at all rows may have passed its row before.
-fn an_add_and_a_lower_threshold() {
+/// (It takes a minute with the preemptions that the twin needs.)
+fn an_add_and_a_lower_threshold(preemptions_less: usize) {
     let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let certified = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let (seen, once) = (violated.clone(), certified.clone());
-    bounded_by_one(10, move || {
+    bounded_by_less(preemptions_less, 10, move || {
         let top = Arc::new(Top::new(1, 1, 9));
         top.add(2, 4, 0);
         top.add(1, 1, 0);
@@ -273,11 +269,11 @@ fn an_add_and_a_lower_threshold() {
 
 #[test]
 fn a_threshold_is_lowered_when_its_calls_have_ended() {
-    an_add_and_a_lower_threshold();
+    an_add_and_a_lower_threshold(1);
 }
 
 #[test]
 #[should_panic(expected = "certified, and the hottest is missing")]
 fn twin_lowered_at_once() {
-    with(Twin::LowerAtOnce, an_add_and_a_lower_threshold);
+    with(Twin::LowerAtOnce, || an_add_and_a_lower_threshold(0));
 }

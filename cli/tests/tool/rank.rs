@@ -104,6 +104,5 @@ fn a_room_that_is_empty_now_and_then() {
 
 #[test]
 fn what_it_refuses() {
-    run(&["rank", "--pop-every", "0s"], "")
-        .failed(2, "--pop-every 0s is out of range: 1ns or more");
+    run(&["rank", "--pop-every", "0s"], "").failed(2, "--pop-every 0s is out of range: 1ns or more");
 }

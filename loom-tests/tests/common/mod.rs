@@ -29,6 +29,13 @@ pub(crate) fn bounded_by_one(least: usize, model: impl Fn() + Sync + Send + 'sta
     bounded_by(1, least, model);
 }
 
+/// With so many preemptions less than the variable says.
+pub(crate) fn bounded_by_less(less: usize, least: usize, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(builder.preemption_bound.unwrap_or(3).saturating_sub(less));
+    run(builder, least, model);
+}
+
 fn bounded_by(most: usize, least: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(builder.preemption_bound.map_or(most, |bound| bound.min(most)));
