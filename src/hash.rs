@@ -142,6 +142,18 @@ pub(crate) const fn mix(mut x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// The inverse of [`mix`].
+const fn unmix(mut x: u64) -> u64 {
+    x = (x ^ (x >> 31) ^ (x >> 62)).wrapping_mul(0x3196_42b2_d24d_8ec3);
+    x = (x ^ (x >> 27) ^ (x >> 54)).wrapping_mul(0x96de_1b17_3f11_9089);
+    x ^ (x >> 30) ^ (x >> 60)
+}
+
+/// The `u64` whose hash has this fingerprint.
+pub(crate) const fn number_of(lo: u64, seed: Seed) -> u64 {
+    unmix(lo) ^ seed.0
+}
+
 impl Key for KeyHash {
     #[inline]
     fn key_hash(&self, _: Seed) -> KeyHash {
@@ -192,5 +204,18 @@ impl<const N: usize> Key for [u8; N] {
     #[inline]
     fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
         f(0, self)
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(number: u64, seed: u64) {
+            prop_assert_eq!(number_of(number.key_hash(Seed(seed)).lo, Seed(seed)), number);
+        }
     }
 }

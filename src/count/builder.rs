@@ -139,7 +139,9 @@ impl CounterBuilder {
                 "what the system can allocate",
             )
         })?;
+        let seed = self.seed.unwrap_or_else(Seed::random);
         let room = Room {
+            seed,
             generations: spans.in_turn(),
             panes: spans.panes,
             table: size.bytes(),
@@ -148,7 +150,7 @@ impl CounterBuilder {
         Ok(Parts {
             core: Core::new(spans, size, stock, means(&room)),
             panes,
-            seed: self.seed.unwrap_or_else(Seed::random),
+            seed,
             clock,
         })
     }
@@ -172,8 +174,9 @@ pub(crate) struct Parts<X: Extra> {
     pub(crate) clock: Clock,
 }
 
-/// How much a structure has room for.
+/// How much a structure has room for, and what its keys are hashed with.
 pub(crate) struct Room {
+    pub(crate) seed: Seed,
     /// Generations that may be there at one time.
     pub(crate) generations: u64,
     /// Panes of one.

@@ -139,7 +139,7 @@ impl TopK {
     }
 
     fn hash(&self, candidate: &Candidate, guard: &Guard) -> Option<KeyHash> {
-        let hi = self.core.means.hi(candidate.name, guard)?;
+        let hi = self.core.means.hi(candidate.name, candidate.lo, guard)?;
         Some(KeyHash { hi, lo: candidate.lo })
     }
 
@@ -179,7 +179,7 @@ impl TopK {
             let upper = candidate.count.saturating_add(self.unknown(&candidate, parts, guard));
             if candidate.count < last {
                 ranking.leave(candidate.count, upper);
-            } else if let Some(kind) = self.core.means.read(candidate.name, &mut bytes, guard) {
+            } else if let Some(kind) = self.core.means.read(candidate.name, candidate.lo, &mut bytes, guard) {
                 ranking.add(kind, &bytes, candidate.count, upper);
             }
         }

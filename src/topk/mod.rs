@@ -80,7 +80,8 @@ use std::{fmt, sync::Arc};
 /// kept, [`TopK::MAX_LEN`] at most, and given back as they came ([`TopKey`]).
 ///
 /// # Memory
-/// As of a [`crate::WindowedCounter`]; and 16 bytes and its own, rounded up to 8, for each key in each generation.
+/// As of a [`crate::WindowedCounter`]; and 16 bytes and its own, rounded up to 8, for each key in each generation. (None
+/// for `u64` keys: they follow from their hash.)
 ///
 /// # Source
 /// That a key which is hot all together is so in a part: the uniform threshold of TPUT (P. Cao, Z. Wang, *Efficient top-K query calculation in

@@ -3,17 +3,17 @@
 //! ```text
 //! a row's note:  marked (1) | of the key's hash (31) | name (32)
 //!
-//! name: 0: none yet; all ones: refused; else where the key's bytes are, and 1
+//! name: 0: none yet; all ones: refused; one less: a number; else where the key's bytes are, and 1
 //! ```
 //! **Names.** The first add of a key in a generation puts its bytes into the arena (a segment for each generation) and the
-//! reference into the note, by a CAS from 0. All adds of the key then agree on it, also where there is no room for the bytes: a key is counted in
+//! reference into the note, by a CAS from 0. A `u64` needs none: its hash is a bijection, and the row has the fingerprint. All adds of the key then agree on it, also where there is no room for the bytes: a key is counted in
 //! a generation, or refused, but not now this and now that (twin `NameTwice`).
 
 use crate::{
     count::{Extra, Room, Row},
-    hash::{Key, KeyHash},
+    hash::{Key, KeyHash, Seed, number_of},
     sync::{
-        AtomicU64, Budget,
+        AtomicU64, Budget, CachePadded,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
         epoch::{self, Guard},
         saturating, twin,
@@ -30,6 +30,7 @@ pub(crate) struct Means {
     shared: bool,
     /// Panes of a generation.
     panes: u64,
+    seed: Seed,
 }
 
 /// Bytes of keys that a generation may have at least, if it does not grow. (Each thread begins with a chunk of its own.)
@@ -47,6 +48,7 @@ impl Means {
             budget,
             shared: room.budget.is_some(),
             panes: room.panes,
+            seed: room.seed,
         }
     }
 
@@ -54,7 +56,8 @@ impl Means {
     #[cfg(windlass_loom)]
     pub(super) fn of_bytes(room: &Room, bytes: u64) -> Means {
         let budget = Budget::new(bytes);
-        Means { arena: Arena::new(0, 4, &budget), budget, shared: false, panes: room.panes }
+        let arena = Arena::new(0, 4, &budget);
+        Means { arena, budget, shared: false, panes: room.panes, seed: room.seed }
     }
 
     /// Bytes of keys that rows do not count.
@@ -67,35 +70,61 @@ impl Means {
         self.arena.bytes(guard)
     }
 
-    /// A key's kind; and its bytes, into `bytes`. `None`: its generation has left.
-    pub(super) fn read(&self, name: Name, bytes: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
-        let kind = self.arena.read(name.slice, name.at, bytes, guard)?;
-        bytes.drain(..size_of::<u64>());
-        Some(kind)
+    /// A key's kind; and its bytes, into `bytes`. `lo`: its fingerprint. `None`: its generation has left.
+    pub(super) fn read(&self, name: Name, lo: u64, bytes: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
+        match name {
+            Name::Number => number_of(lo, self.seed).with_bytes(|kind, number| {
+                bytes.clear();
+                bytes.extend_from_slice(number);
+                Some(kind)
+            }),
+            Name::Put { slice, at } => {
+                let kind = self.arena.read(slice, at, bytes, guard)?;
+                bytes.drain(..size_of::<u64>());
+                Some(kind)
+            }
+        }
     }
 
     /// The half of its hash that is not in its row. `None`: its generation has left.
-    pub(super) fn hi(&self, name: Name, guard: &Guard) -> Option<u64> {
-        self.arena.number(name.slice, name.at, guard)
+    pub(super) fn hi(&self, name: Name, lo: u64, guard: &Guard) -> Option<u64> {
+        match name {
+            Name::Number => Some(number_of(lo, self.seed).key_hash(self.seed).hi),
+            Name::Put { slice, at } => self.arena.number(slice, at, guard),
+        }
+    }
+
+    /// Whether this is the hash of a `u64`, and the key says that it is one.
+    fn is_number(&self, hash: KeyHash, kind: u32, bytes: &[u8]) -> bool {
+        let number = number_of(hash.lo, self.seed);
+        number.key_hash(self.seed) == hash && number.with_bytes(|own, number| own == kind && number == bytes)
     }
 }
 
-/// Where a key's bytes are.
+/// Where a key is to be found.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
-    slice: u64,
-    at: Reference,
+pub(super) enum Name {
+    /// In its fingerprint.
+    Number,
+    /// Its bytes are here.
+    Put { slice: u64, at: Reference },
 }
 
 pub(crate) struct Names {
     /// Of the arena: the generation's number.
     slice: u64,
-    /// Of each pane. 0: it has not begun. From the first add on, which sets it by a CAS, all agree, unless it is lowered (`lower`).
-    thresholds: Box<[AtomicU64]>,
-    /// While one is lowered: what it was.
-    bounds: Box<[AtomicU64]>,
-    /// In each pane. Relaxed: counts.
-    refused: Box<[AtomicU64]>,
+    /// (Padded: every add reads its pane's threshold. It is not to wait for what is written beside it.)
+    panes: Box<[CachePadded<Pane>]>,
+}
+
+#[derive(Default)]
+struct Pane {
+    /// 0: it has not begun. From the first add on, which sets it by a CAS, all agree, unless it is lowered (`lower`).
+    threshold: AtomicU64,
+    /// While that is lowered: what it was.
+    bound: AtomicU64,
+    /// Relaxed: a count.
+    refused: AtomicU64,
 }
 
 /// Of a note: the row is marked.
@@ -104,6 +133,8 @@ pub(super) const LISTED: u64 = 1 << 63;
 const NAME: u64 = 0xffff_ffff;
 /// The name of keys that are refused.
 const REFUSED: u64 = NAME;
+/// The name of all numbers. (References end well below that.)
+const NUMBER: u64 = NAME - 1;
 
 /// Whose adds count.
 #[inline(always)]
@@ -116,8 +147,7 @@ impl Extra for Names {
     type Means = Means;
 
     fn open(means: &Means, first: u64, panes: usize) -> Names {
-        let zeros = || (0..panes).map(|_| AtomicU64::new(0)).collect();
-        Names { slice: first / means.panes, thresholds: zeros(), bounds: zeros(), refused: zeros() }
+        Names { slice: first / means.panes, panes: (0..panes).map(|_| CachePadded::default()).collect() }
     }
 
     fn left(&self, means: &Means) {
@@ -129,7 +159,7 @@ impl Names {
     /// What a count of the pane has to come to for its row to be marked. `next`: for a pane that begins.
     #[inline(always)]
     pub(super) fn threshold(&self, pane: usize, next: &AtomicU64) -> u64 {
-        match self.thresholds[pane].load(Relaxed) {
+        match self.panes[pane].threshold.load(Relaxed) {
             0 => self.begin(pane, next.load(Relaxed).max(1)),
             threshold => threshold,
         }
@@ -137,7 +167,7 @@ impl Names {
 
     #[cold]
     fn begin(&self, pane: usize, next: u64) -> u64 {
-        let threshold = &self.thresholds[pane];
+        let threshold = &self.panes[pane].threshold;
         if twin!(BeginTwice) {
             threshold.store(next, Relaxed);
             return next;
@@ -147,21 +177,21 @@ impl Names {
 
     /// What a key may have in these panes at most whose row is not marked.
     pub(super) fn unmarked(&self, panes: Range<usize>) -> u64 {
-        let most = panes.map(|pane| {
+        let most = self.panes[panes].iter().map(|pane| {
             // Acquire, in this order: who finds one that is lowered finds what it was (see `lower`); or, when that is over, the marks.
-            let threshold = self.thresholds[pane].load(Acquire);
-            threshold.max(self.bounds[pane].load(Acquire)).saturating_sub(1)
+            let threshold = pane.threshold.load(Acquire);
+            threshold.max(pane.bound.load(Acquire)).saturating_sub(1)
         });
         saturating::sum(most)
     }
 
     /// From now on adds go by this threshold, where it was greater; and what is not marked has less than that was.
     pub(super) fn lower(&self, panes: Range<usize>, to: u64) {
-        for pane in panes {
-            let threshold = self.thresholds[pane].load(Relaxed);
+        for pane in &self.panes[panes] {
+            let threshold = pane.threshold.load(Relaxed);
             if threshold > to {
-                self.bounds[pane].store(threshold, Relaxed);
-                self.thresholds[pane].store(to, Release);
+                pane.bound.store(threshold, Relaxed);
+                pane.threshold.store(to, Release);
             }
         }
     }
@@ -169,18 +199,18 @@ impl Names {
     /// All rows are marked that came to the lower threshold.
     pub(super) fn lowered(&self, panes: Range<usize>) {
         // Release: see `unmarked`.
-        self.bounds[panes].iter().for_each(|bound| bound.store(0, Release));
+        self.panes[panes].iter().for_each(|pane| pane.bound.store(0, Release));
     }
 
     /// Adds that were refused.
     pub(super) fn refused(&self, panes: Range<usize>) -> u64 {
-        saturating::sum(self.refused[panes].iter().map(|refused| refused.load(Relaxed)))
+        saturating::sum(self.panes[panes].iter().map(|pane| pane.refused.load(Relaxed)))
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn refuse(&self, pane: usize, n: u64) {
-        let refused = &self.refused[pane];
+        let refused = &self.panes[pane].refused;
         if saturating::is_saturated(saturating::add(refused, n), n) {
             saturating::hold(refused);
         }
@@ -197,10 +227,14 @@ impl Names {
         means: &Means,
         guard: &Guard,
     ) -> u64 {
-        let put = key.with_bytes(|kind, bytes| means.arena.put_two(self.slice, kind, hash.hi, bytes, guard));
+        let put = key.with_bytes(|kind, bytes| {
+            if means.is_number(hash, kind, bytes) {
+                return Ok(NUMBER);
+            }
+            means.arena.put_two(self.slice, kind, hash.hi, bytes, guard).map(|at| u64::from(at.0) + 1)
+        });
         let name = match put {
-            // (References end well below that.)
-            Ok(at) => hash.hi >> 1 & !(LISTED | NAME) | (u64::from(at.0) + 1),
+            Ok(name) => hash.hi >> 1 & !(LISTED | NAME) | name,
             Err(NotPut::TooLong | NotPut::NoRoom) => REFUSED,
             // The generation has left, and so has what is added to it now.
             Err(NotPut::Gone) => return LISTED | 1,
@@ -221,7 +255,8 @@ impl Names {
         // Acquire; pairs with the release in `name`.
         let note = row.note().load(Acquire);
         #[allow(clippy::cast_possible_truncation)] // the halves
-        let at = Reference((note & NAME).wrapping_sub(1) as u32);
-        is_named(note).then_some((Name { slice: self.slice, at }, ((note & !LISTED) >> 32) as u32))
+        let (at, hi) = (Reference((note & NAME).wrapping_sub(1) as u32), ((note & !LISTED) >> 32) as u32);
+        let name = if note & NAME == NUMBER { Name::Number } else { Name::Put { slice: self.slice, at } };
+        is_named(note).then_some((name, hi))
     }
 }
