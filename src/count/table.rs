@@ -449,7 +449,7 @@ pub(super) fn prefetch_row(rows: *const Line, size: Size, hash: KeyHash, cell: u
         prefetch(first);
         prefetch_to_write(first.wrapping_add((HEADER + cell) / WORDS));
     } else {
-        prefetch_to_write(first);
+        prefetch(first);
     }
 }
 
