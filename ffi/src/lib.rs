@@ -9,9 +9,11 @@
 #![allow(clippy::missing_safety_doc)] // the contract on pointers is the header's, once for all functions
 #![warn(clippy::undocumented_unsafe_blocks)]
 
+mod adds;
 mod boundary;
 mod handle;
 mod ids;
+mod settings;
 mod sized;
 
 // The header has them in this order.

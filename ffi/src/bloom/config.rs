@@ -1,16 +1,15 @@
 //! Settings of a `windlass_bloom`, and what they come to.
 
-use std::time::Duration;
-
-use windlass::{BloomBuilder, BloomPlan, ConfigError, Layout, RotatingBloom, Rotation, Seed, Window};
+use windlass::{BloomBuilder, BloomPlan, Layout, RotatingBloom, Rotation, Seed};
 
 use super::windlass_bloom;
 use crate::{
     boundary::{Failure, guard},
-    dedup::config::{WINDLASS_NO_LIMIT, WINDLASS_UNIT_EVENTS, WINDLASS_UNIT_NS},
+    dedup::config::{WINDLASS_NO_LIMIT, WINDLASS_UNIT_NS},
     handle::core,
+    settings::{self, wrong},
     sized::{self, Plain},
-    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+    status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
 /// layout: chosen by the error.
@@ -269,11 +268,7 @@ impl Settings {
     pub(super) fn build(self) -> Result<RotatingBloom, Failure> {
         // What is beyond the machine is a wrong setting, what is not to be had now is not.
         self.builder.plan()?;
-        self.builder.build().map_err(|error| {
-            let no_memory = error.field == "expected_ids";
-            let failure = Failure::from(error);
-            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
-        })
+        settings::built(self.builder.build(), |error| error.field == "expected_ids")
     }
 }
 
@@ -282,26 +277,13 @@ impl Settings {
 pub(super) unsafe fn read(config: *const windlass_bloom_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    let wrong = |field, value: u64, limit: &str| {
-        Err(Failure::from(ConfigError { field, value: value.to_string(), limit: limit.to_owned() }))
-    };
-    if config.flags != 0 {
-        return wrong("flags", config.flags.into(), "0, as none are known");
-    }
-    let reserved = [config.reserved0.into()];
-    if let Some(&other) = reserved.iter().chain(&config.reserved).find(|&&value| value != 0) {
-        return wrong("reserved", other, "0");
-    }
-    let window_of: fn(u64) -> Window = match config.unit {
-        WINDLASS_UNIT_NS => |ticks| Window::time(Duration::from_nanos(ticks)),
-        WINDLASS_UNIT_EVENTS => Window::last_n,
-        other => return wrong("unit", other.into(), "WINDLASS_UNIT_NS (0) or WINDLASS_UNIT_EVENTS (1)"),
-    };
+    settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
+    let window_of = settings::span_of(config.unit)?;
     let rotation = match config.rotation {
         WINDLASS_ROTATION_BY_CALLS => Rotation::ByCalls,
         WINDLASS_ROTATION_HYBRID => Rotation::Hybrid,
         WINDLASS_ROTATION_SCHEDULED => Rotation::Scheduled,
-        other => return wrong("rotation", other.into(), "a WINDLASS_ROTATION_ (0 to 2)"),
+        other => return wrong("rotation", other, "a WINDLASS_ROTATION_ (0 to 2)"),
     };
     let mut builder = RotatingBloom::builder(window_of(config.window))
         .lateness(window_of(config.lateness))
@@ -312,7 +294,7 @@ pub(super) unsafe fn read(config: *const windlass_bloom_config) -> Result<Settin
     match config.layout.checked_sub(1).map(|i| LAYOUTS.get(i as usize)) {
         None => {}
         Some(Some(&layout)) => builder = builder.layout(layout),
-        Some(None) => return wrong("layout", config.layout.into(), "a WINDLASS_LAYOUT_ (0 to 9)"),
+        Some(None) => return wrong("layout", config.layout, "a WINDLASS_LAYOUT_ (0 to 9)"),
     }
     if config.expected_ids != 0 {
         builder = builder.expected_ids(config.expected_ids);

@@ -2,11 +2,12 @@
 
 use std::mem::MaybeUninit;
 
-use windlass::{Key, KeyHash, Tally, Tick};
+use windlass::{KeyHash, Tally, Tick};
 
 use super::windlass_counter;
 use crate::{
-    boundary::{guard, optional, room, slice},
+    adds,
+    boundary::{guard, room, slice},
     handle::core,
     hash::windlass_hash,
     ids::{Fixed, Packed},
@@ -60,7 +61,7 @@ pub unsafe extern "C" fn windlass_counter_add_hashes(
     // SAFETY: the caller's promise.
     let keys = unsafe { slice(hashes, n) }.map(|hashes| |i: usize| KeyHash::from(hashes[i]));
     // SAFETY: the caller's promise.
-    unsafe { add(counter, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(counter, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys that are numbers.
@@ -80,7 +81,7 @@ pub unsafe extern "C" fn windlass_counter_add_u64s(
     // SAFETY: the caller's promise.
     let keys = unsafe { slice(keys, n) }.map(|keys| |i: usize| keys[i]);
     // SAFETY: the caller's promise.
-    unsafe { add(counter, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(counter, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn windlass_counter_add_fixed(
     // SAFETY: the caller's promise.
     let keys = unsafe { Fixed::new(keys, key_len, stride, n) }.map(|keys| move |i: usize| keys.get(i));
     // SAFETY: the caller's promise.
-    unsafe { add(counter, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(counter, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
@@ -130,7 +131,7 @@ pub unsafe extern "C" fn windlass_counter_add_packed(
     // SAFETY: the caller's promise.
     let keys = unsafe { Packed::new(bytes, bytes_len, offsets, n) }.map(|keys| move |i: usize| keys.get(i));
     // SAFETY: the caller's promise.
-    unsafe { add(counter, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(counter, keys, n, times, now, ticks, tally) }
 }
 
 /// How often each of n keys was seen in the window at the time now, by their hashes. counts has room
@@ -171,36 +172,3 @@ pub unsafe extern "C" fn windlass_counter_count_hashes(
 
 /// Questions that are asked at a time.
 const CHUNK: usize = 512;
-
-/// Checks all arguments, then counts.
-///
-/// # Safety
-/// `counter` as `core` has it, `times` and `ticks` as `slice`, of `n` each; `tally` is NULL or may be written to.
-#[inline(always)]
-unsafe fn add<K: Key>(
-    counter: *mut windlass_counter,
-    keys: Result<impl Fn(usize) -> K, windlass_status>,
-    n: usize,
-    times: *const u64,
-    now: u64,
-    ticks: *const u64,
-    tally: *mut windlass_tally,
-) -> windlass_status {
-    guard(|| {
-        let key = keys?;
-        // SAFETY: the caller's promise.
-        let counter = unsafe { core(counter) }?;
-        // SAFETY: the caller's promise.
-        let times = unsafe { optional(times, n) }?;
-        // SAFETY: the caller's promise.
-        let ticks = unsafe { optional(ticks, n) }?;
-        let times = |i: usize| times.map_or(1, |times| times[i]);
-        let tick = |i: usize| Tick(ticks.map_or(now, |ticks| ticks[i]));
-        let added = counter.add_each(n, |i| (key(i), times(i), tick(i)));
-        if !tally.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { tally.write(added.into()) };
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    })
-}

@@ -1,14 +1,13 @@
 //! Settings.
 
-use std::time::Duration;
-
-use windlass::{ConfigError, CounterBuilder, Seed, Window, WindowedCounter};
+use windlass::{CounterBuilder, Seed, WindowedCounter};
 
 use crate::{
     boundary::{Failure, guard},
-    dedup::config::{WINDLASS_NO_LIMIT, WINDLASS_UNIT_EVENTS, WINDLASS_UNIT_NS},
+    dedup::config::{WINDLASS_NO_LIMIT, WINDLASS_UNIT_NS},
+    settings,
     sized::{self, Plain},
-    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+    status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
 /// Settings. Fill it with windlass_counter_config_init, then set window and pane, and what else
@@ -118,11 +117,7 @@ impl Settings {
     pub(super) fn build(self) -> Result<WindowedCounter, Failure> {
         // A capacity that is beyond the machine is a wrong setting, one that is not to be had now is not.
         self.builder.memory_bytes()?;
-        self.builder.build().map_err(|error| {
-            let no_memory = error.field == "capacity";
-            let failure = Failure::from(error);
-            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
-        })
+        settings::built(self.builder.build(), |error| error.field == "capacity")
     }
 }
 
@@ -131,24 +126,9 @@ impl Settings {
 pub(super) unsafe fn read(config: *const windlass_counter_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    let wrong = |field, value: u64, limit: &str| {
-        Err(Failure::from(ConfigError { field, value: value.to_string(), limit: limit.to_owned() }))
-    };
-    if config.flags != 0 {
-        return wrong("flags", config.flags.into(), "0, as none are known");
-    }
-    let reserved = [config.reserved0.into()];
-    if let Some(&other) = reserved.iter().chain(&config.reserved).find(|&&value| value != 0) {
-        return wrong("reserved", other, "0");
-    }
-    let span: fn(u64) -> Window = match config.unit {
-        WINDLASS_UNIT_NS => |ticks| Window::time(Duration::from_nanos(ticks)),
-        WINDLASS_UNIT_EVENTS => Window::last_n,
-        other => return wrong("unit", other.into(), "WINDLASS_UNIT_NS (0) or WINDLASS_UNIT_EVENTS (1)"),
-    };
-    let Ok(capacity) = usize::try_from(config.capacity) else {
-        return wrong("capacity", config.capacity, "what the machine can address");
-    };
+    settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
+    let span = settings::span_of(config.unit)?;
+    let capacity = settings::many("capacity", config.capacity)?;
     let mut builder = WindowedCounter::builder(span(config.window), span(config.pane))
         .lateness(span(config.lateness))
         .capacity(capacity)

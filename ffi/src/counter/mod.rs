@@ -14,11 +14,11 @@ pub mod upkeep;
 #[cfg(test)]
 mod tests;
 
-use windlass::{Added, WindowedCounter};
+use windlass::WindowedCounter;
 
 use crate::{
     handle::{Handle, free, make},
-    status::{WINDLASS_E_JUMP, windlass_error, windlass_status},
+    status::{windlass_error, windlass_status},
 };
 use config::windlass_counter_config;
 
@@ -42,17 +42,6 @@ pub struct windlass_counter {
 
 impl Handle for windlass_counter {
     type Core = WindowedCounter;
-}
-
-/// What C gets for an add.
-fn code(added: Added) -> i32 {
-    match added {
-        Added::Counted => WINDLASS_COUNTED,
-        Added::NoRoom => WINDLASS_NO_ROOM,
-        Added::Late => WINDLASS_LATE,
-        // What the core adds to them gets a code here.
-        _ => WINDLASS_E_JUMP,
-    }
 }
 
 /// Makes a windlass_counter as config says, and stores it in out; free it with

@@ -1,14 +1,9 @@
 //! One key at a time.
 
-use windlass::{Key, KeyHash, Tick, WindowedCounter};
+use windlass::{KeyHash, Tick};
 
-use super::{code, windlass_counter};
-use crate::{
-    boundary::{guard, put, slice},
-    handle::core,
-    hash::windlass_hash,
-    status::windlass_status,
-};
+use super::windlass_counter;
+use crate::{adds, boundary::slice, hash::windlass_hash, status::windlass_status};
 
 /// Counts a key of len bytes (0 or more) times times at the time now.
 ///
@@ -27,7 +22,7 @@ pub unsafe extern "C" fn windlass_counter_add(
     // SAFETY: the caller's promise.
     let key = unsafe { slice(key, len) };
     // SAFETY: the caller's promise.
-    unsafe { add(counter, key, times, now) }
+    unsafe { adds::one(counter, key, times, now) }
 }
 
 /// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of
@@ -43,7 +38,7 @@ pub unsafe extern "C" fn windlass_counter_add_hash(
     now: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { add(counter, Ok(KeyHash::from(hash)), times, now) }
+    unsafe { adds::one(counter, Ok(KeyHash::from(hash)), times, now) }
 }
 
 /// The same for a key that is a number: told apart exactly.
@@ -58,7 +53,7 @@ pub unsafe extern "C" fn windlass_counter_add_u64(
     now: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { add(counter, Ok(key), times, now) }
+    unsafe { adds::one(counter, Ok(key), times, now) }
 }
 
 /// How often a key was seen in the window at the time now. count becomes UINT64_MAX where it is that
@@ -77,7 +72,7 @@ pub unsafe extern "C" fn windlass_counter_count(
     // SAFETY: the caller's promise.
     let key = unsafe { slice(key, len) };
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, key, count, |counter, key| counter.count_at(key, Tick(now))) }
+    unsafe { adds::ask(counter, key, count, |counter, key| counter.count_at(key, Tick(now))) }
 }
 
 /// The same for a key whose hash is known.
@@ -93,7 +88,7 @@ pub unsafe extern "C" fn windlass_counter_count_hash(
 ) -> windlass_status {
     let hash = Ok(KeyHash::from(hash));
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, hash, count, |counter, hash| counter.count_at(hash, Tick(now))) }
+    unsafe { adds::ask(counter, hash, count, |counter, hash| counter.count_at(hash, Tick(now))) }
 }
 
 /// The same for a key that is a number.
@@ -108,7 +103,7 @@ pub unsafe extern "C" fn windlass_counter_count_u64(
     count: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, Ok(key), count, |counter, key| counter.count_at(key, Tick(now))) }
+    unsafe { adds::ask(counter, Ok(key), count, |counter, key| counter.count_at(key, Tick(now))) }
 }
 
 /// How often a key was seen in the complete window at the time now.
@@ -126,7 +121,7 @@ pub unsafe extern "C" fn windlass_counter_count_complete(
     // SAFETY: the caller's promise.
     let key = unsafe { slice(key, len) };
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, key, count, |counter, key| counter.count_complete_at(key, Tick(now))) }
+    unsafe { adds::ask(counter, key, count, |counter, key| counter.count_complete_at(key, Tick(now))) }
 }
 
 /// How often all keys were seen in the window at the time now.
@@ -140,7 +135,7 @@ pub unsafe extern "C" fn windlass_counter_total(
     total: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, Ok(()), total, |counter, ()| counter.total_at(Tick(now))) }
+    unsafe { adds::ask(counter, Ok(()), total, |counter, ()| counter.total_at(Tick(now))) }
 }
 
 /// How often all keys were seen in the complete window at the time now.
@@ -154,36 +149,5 @@ pub unsafe extern "C" fn windlass_counter_total_complete(
     total: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(counter, Ok(()), total, |counter, ()| counter.total_complete_at(Tick(now))) }
-}
-
-/// # Safety
-/// `counter` as `core` has it.
-#[inline(always)]
-unsafe fn add(
-    counter: *mut windlass_counter,
-    key: Result<impl Key, windlass_status>,
-    times: u64,
-    now: u64,
-) -> i32 {
-    // SAFETY: the caller's promise.
-    guard(|| Ok::<_, i32>(code(unsafe { core(counter) }?.add_at(key?, times, Tick(now)))))
-}
-
-/// # Safety
-/// `counter` as `core` has it, `out` as `put`.
-#[inline(always)]
-unsafe fn ask<K>(
-    counter: *const windlass_counter,
-    key: Result<K, windlass_status>,
-    out: *mut u64,
-    question: impl FnOnce(&WindowedCounter, K) -> u64,
-) -> windlass_status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let counter = unsafe { core(counter) }?;
-        let answer = question(counter, key?);
-        // SAFETY: the caller's promise.
-        unsafe { put(out, answer) }
-    })
+    unsafe { adds::ask(counter, Ok(()), total, |counter, ()| counter.total_complete_at(Tick(now))) }
 }

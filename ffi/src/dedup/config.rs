@@ -1,13 +1,12 @@
 //! Settings of a `windlass_dedup`.
 
-use std::time::Duration;
-
-use windlass::{ConfigError, Dedup, DedupBuilder, Identity, OnFull, Refresh, Seed, Window};
+use windlass::{Dedup, DedupBuilder, Identity, OnFull, Refresh, Seed};
 
 use crate::{
     boundary::{Failure, guard},
+    settings::{self, wrong},
     sized::{self, Plain},
-    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+    status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
 /// Where it means a number of ticks, or of bytes: no limit.
@@ -163,11 +162,7 @@ impl Settings {
     pub(super) fn build(self) -> Result<Dedup, Failure> {
         // A capacity that is beyond the machine is a wrong setting, one that is not to be had now is not.
         self.builder.memory_bytes()?;
-        self.builder.build().map_err(|error| {
-            let no_memory = error.field == "capacity";
-            let failure = Failure::from(error);
-            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
-        })
+        settings::built(self.builder.build(), |error| error.field == "capacity")
     }
 }
 
@@ -176,27 +171,15 @@ impl Settings {
 pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    let wrong = |field, value: u64, limit: &str| {
-        Err(Failure::from(ConfigError { field, value: value.to_string(), limit: limit.to_owned() }))
-    };
-    if config.flags != 0 {
-        return wrong("flags", config.flags.into(), "0, as none are known");
-    }
-    let reserved = [config.reserved0.into(), config.reserved1.into()];
-    if let Some(&other) = reserved.iter().chain(&config.reserved).find(|&&value| value != 0) {
-        return wrong("reserved", other, "0");
-    }
-    let window_of: fn(u64) -> Window = match config.unit {
-        WINDLASS_UNIT_NS => |ticks| Window::time(Duration::from_nanos(ticks)),
-        WINDLASS_UNIT_EVENTS => Window::last_n,
-        other => return wrong("unit", other.into(), "WINDLASS_UNIT_NS (0) or WINDLASS_UNIT_EVENTS (1)"),
-    };
+    let reserved = config.reserved.into_iter().chain([config.reserved0.into(), config.reserved1.into()]);
+    settings::unused(config.flags, reserved)?;
+    let window_of = settings::span_of(config.unit)?;
     let refresh = match config.refresh {
         WINDLASS_REFRESH_NEVER => Refresh::Never,
         WINDLASS_REFRESH_ON_DUPLICATE => Refresh::OnDuplicate,
         other => {
             let limit = "WINDLASS_REFRESH_NEVER (0) or WINDLASS_REFRESH_ON_DUPLICATE (1)";
-            return wrong("refresh", other.into(), limit);
+            return wrong("refresh", other, limit);
         }
     };
     let on_full = match config.on_full {
@@ -204,7 +187,7 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
         WINDLASS_ON_FULL_EVICT_OLDEST => OnFull::EvictOldest,
         other => {
             let limit = "WINDLASS_ON_FULL_REJECT (0) or WINDLASS_ON_FULL_EVICT_OLDEST (1)";
-            return wrong("on_full", other.into(), limit);
+            return wrong("on_full", other, limit);
         }
     };
     let identity = match config.identity {
@@ -212,12 +195,10 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
         WINDLASS_IDENTITY_BYTES => Identity::Bytes,
         other => {
             let limit = "WINDLASS_IDENTITY_HASH (0) or WINDLASS_IDENTITY_BYTES (1)";
-            return wrong("identity", other.into(), limit);
+            return wrong("identity", other, limit);
         }
     };
-    let Ok(capacity) = usize::try_from(config.capacity) else {
-        return wrong("capacity", config.capacity, "what the machine can address");
-    };
+    let capacity = settings::many("capacity", config.capacity)?;
     let builder = Dedup::builder(window_of(config.window))
         .lateness(window_of(config.lateness))
         .capacity(capacity)

@@ -1,12 +1,13 @@
 //! Settings.
 
-use windlass::{ConfigError, FifoBuilder, FifoIndex, OnPresent, Seed};
+use windlass::{FifoBuilder, FifoIndex, OnPresent, Seed};
 
 use super::value::Value;
 use crate::{
     boundary::{Failure, guard},
+    settings::{self, wrong},
     sized::{self, Plain},
-    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+    status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
 /// A push of a key that is there does nothing: it keeps its place and its value.
@@ -104,10 +105,8 @@ impl Settings {
     pub(super) fn build(self) -> Result<FifoIndex<Value>, Failure> {
         // A capacity that is beyond the machine is a wrong setting, one that is not to be had now is not.
         self.builder.memory_bytes::<Value>()?;
-        self.builder.build().map_err(|error| {
-            let no_memory = error.field == "capacity" && error.value.ends_with("bytes");
-            let failure = Failure::from(error);
-            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
+        settings::built(self.builder.build(), |error| {
+            error.field == "capacity" && error.value.ends_with("bytes")
         })
     }
 }
@@ -117,27 +116,16 @@ impl Settings {
 pub(super) unsafe fn read(config: *const windlass_fifo_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    let wrong = |field, value: u64, limit: &str| {
-        Err(Failure::from(ConfigError { field, value: value.to_string(), limit: limit.to_owned() }))
-    };
-    if config.flags != 0 {
-        return wrong("flags", config.flags.into(), "0, as none are known");
-    }
-    let reserved = [config.reserved0.into()];
-    if let Some(&other) = reserved.iter().chain(&config.reserved).find(|&&value| value != 0) {
-        return wrong("reserved", other, "0");
-    }
+    settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let on_present = match config.on_present {
         WINDLASS_ON_PRESENT_KEEP => OnPresent::Keep,
         WINDLASS_ON_PRESENT_MOVE => OnPresent::MoveToTail,
         other => {
             let limit = "WINDLASS_ON_PRESENT_KEEP (0) or WINDLASS_ON_PRESENT_MOVE (1)";
-            return wrong("on_present", other.into(), limit);
+            return wrong("on_present", other, limit);
         }
     };
-    let Ok(capacity) = usize::try_from(config.capacity) else {
-        return wrong("capacity", config.capacity, "what the machine can address");
-    };
+    let capacity = settings::many("capacity", config.capacity)?;
     let mut builder = FifoIndex::builder().capacity(capacity).seed(Seed(config.seed)).on_present(on_present);
     if config.max_memory != 0 {
         builder = builder.max_memory(config.max_memory);

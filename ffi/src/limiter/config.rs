@@ -2,13 +2,14 @@
 
 use std::{ffi::c_char, time::Duration};
 
-use windlass::{Algorithm, ConfigError, KeyedLimiter, KeyedLimiterBuilder, Limiter, OnUnknown, Quota, Seed};
+use windlass::{Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, OnUnknown, Quota, Seed};
 
 use crate::{
     boundary::{Failure, guard, slice},
     dedup::config::WINDLASS_NO_LIMIT,
+    settings::{self, wrong},
     sized::{self, Plain},
-    status::{WINDLASS_E_NOMEM, WINDLASS_OK, explained, windlass_error, windlass_status},
+    status::{WINDLASS_OK, explained, windlass_error, windlass_status},
 };
 
 /// algorithm: the leaky bucket as a meter, one arrival time for each client. Decides as
@@ -200,10 +201,8 @@ impl Settings {
 
     pub(super) fn keyed(&self) -> Result<KeyedLimiter, Failure> {
         // What is beyond the machine is a wrong setting, what is not to be had now is not.
-        self.builder().build().map_err(|error| {
-            let no_memory = error.field == "clients" && error.limit == "what the system can allocate";
-            let failure = Failure::from(error);
-            if no_memory { Failure { status: WINDLASS_E_NOMEM, ..failure } } else { failure }
+        settings::built(self.builder().build(), |error| {
+            error.field == "clients" && error.limit == "what the system can allocate"
         })
     }
 
@@ -220,22 +219,12 @@ impl Settings {
     }
 }
 
-fn wrong<T>(field: &'static str, value: impl Into<u64>, limit: &str) -> Result<T, Failure> {
-    let value = value.into().to_string();
-    Err(Failure::from(ConfigError { field, value, limit: limit.to_owned() }))
-}
-
 /// # Safety
 /// `config` is NULL, or points to a `windlass_limiter_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    if config.flags != 0 {
-        return wrong("flags", config.flags, "0, as none are known");
-    }
-    if let Some(&other) = config.reserved.iter().find(|&&value| value != 0) {
-        return wrong("reserved", other, "0");
-    }
+    settings::unused(config.flags, config.reserved)?;
     let algorithm = match config.algorithm {
         WINDLASS_ALGORITHM_GCRA => Algorithm::Gcra,
         WINDLASS_ALGORITHM_TOKEN_BUCKET => Algorithm::TokenBucket,
@@ -253,9 +242,7 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
             return wrong("on_unknown", other, limit);
         }
     };
-    let Ok(clients) = usize::try_from(config.clients) else {
-        return wrong("clients", config.clients, "what the machine can address");
-    };
+    let clients = settings::many("clients", config.clients)?;
     let quota = Quota::new(config.permits, Duration::from_nanos(config.per_ns));
     let quota = if config.burst == 0 { quota } else { quota.burst(config.burst) };
     Ok(Settings { config, quota, algorithm, on_unknown, clients })

@@ -4,6 +4,7 @@ use windlass::{ConfigError, HashRing, Seed};
 
 use crate::{
     boundary::{Failure, guard},
+    settings,
     sized::{self, Plain},
     status::{WINDLASS_OK, windlass_status},
 };
@@ -66,11 +67,7 @@ pub(super) struct Settings(windlass_ring_config);
 pub(super) unsafe fn read(config: *const windlass_ring_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    let known = [("flags", u64::from(config.flags)), ("reserved0", config.reserved0.into())];
-    let zeros = known.into_iter().chain(config.reserved.map(|value| ("reserved", value)));
-    if let Some((field, value)) = zeros.into_iter().find(|&(_, value)| value != 0) {
-        return Err(ConfigError { field, value: value.to_string(), limit: "0".to_owned() }.into());
-    }
+    settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     Ok(Settings(config))
 }
 

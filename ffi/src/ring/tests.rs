@@ -194,8 +194,8 @@ fn settings_that_are_refused() {
     };
     let wrong = |text: &str| (WINDLASS_E_ARG, text.to_owned());
     assert_eq!(with(|c| c.vnodes = 0), wrong("vnodes: 0 is out of range: 1 to 65536"));
-    assert_eq!(with(|c| c.flags = 4), wrong("flags: 4 is out of range: 0"));
-    assert_eq!(with(|c| c.reserved0 = 1), wrong("reserved0: 1 is out of range: 0"));
+    assert_eq!(with(|c| c.flags = 4), wrong("flags: 4 is out of range: 0, as none are known"));
+    assert_eq!(with(|c| c.reserved0 = 1), wrong("reserved: 1 is out of range: 0"));
     assert_eq!(with(|c| c.reserved[3] = 1), wrong("reserved: 1 is out of range: 0"));
     assert_eq!(with(|c| c.struct_size = 8).0, WINDLASS_E_STRUCT_SIZE);
 }

@@ -1,15 +1,15 @@
 //! Many events in one call. Everything is checked before the first.
 
-use windlass::{Key, KeyHash, Tick};
+use windlass::KeyHash;
 
 use super::windlass_topk;
 use crate::{
-    boundary::{guard, optional, slice},
+    adds,
+    boundary::slice,
     counter::batch::windlass_tally,
-    handle::core,
     hash::windlass_hash,
     ids::{Fixed, Packed},
-    status::{WINDLASS_OK, windlass_status},
+    status::windlass_status,
 };
 
 /// Counts n events, by the hashes of their keys. A batch has the memory for 16 events on its way at
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn windlass_topk_add_hashes(
     // SAFETY: the caller's promise.
     let keys = unsafe { slice(hashes, n) }.map(|hashes| |i: usize| KeyHash::from(hashes[i]));
     // SAFETY: the caller's promise.
-    unsafe { add(topk, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(topk, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys that are numbers.
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn windlass_topk_add_u64s(
     // SAFETY: the caller's promise.
     let keys = unsafe { slice(keys, n) }.map(|keys| |i: usize| keys[i]);
     // SAFETY: the caller's promise.
-    unsafe { add(topk, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(topk, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn windlass_topk_add_fixed(
     // SAFETY: the caller's promise.
     let keys = unsafe { Fixed::new(keys, key_len, stride, n) }.map(|keys| move |i: usize| keys.get(i));
     // SAFETY: the caller's promise.
-    unsafe { add(topk, keys, n, times, now, ticks, tally) }
+    unsafe { adds::batch(topk, keys, n, times, now, ticks, tally) }
 }
 
 /// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
@@ -104,38 +104,5 @@ pub unsafe extern "C" fn windlass_topk_add_packed(
     // SAFETY: the caller's promise.
     let keys = unsafe { Packed::new(bytes, bytes_len, offsets, n) }.map(|keys| move |i: usize| keys.get(i));
     // SAFETY: the caller's promise.
-    unsafe { add(topk, keys, n, times, now, ticks, tally) }
-}
-
-/// Checks all arguments, then counts.
-///
-/// # Safety
-/// `topk` as `core` has it, `times` and `ticks` as `slice`, of `n` each; `tally` is NULL or may be written to.
-#[inline(always)]
-unsafe fn add<K: Key>(
-    topk: *mut windlass_topk,
-    keys: Result<impl Fn(usize) -> K, windlass_status>,
-    n: usize,
-    times: *const u64,
-    now: u64,
-    ticks: *const u64,
-    tally: *mut windlass_tally,
-) -> windlass_status {
-    guard(|| {
-        let key = keys?;
-        // SAFETY: the caller's promise.
-        let topk = unsafe { core(topk) }?;
-        // SAFETY: the caller's promise.
-        let times = unsafe { optional(times, n) }?;
-        // SAFETY: the caller's promise.
-        let ticks = unsafe { optional(ticks, n) }?;
-        let times = |i: usize| times.map_or(1, |times| times[i]);
-        let tick = |i: usize| Tick(ticks.map_or(now, |ticks| ticks[i]));
-        let added = topk.add_each(n, |i| (key(i), times(i), tick(i)));
-        if !tally.is_null() {
-            // SAFETY: the caller's promise.
-            unsafe { tally.write(added.into()) };
-        }
-        Ok::<_, windlass_status>(WINDLASS_OK)
-    })
+    unsafe { adds::batch(topk, keys, n, times, now, ticks, tally) }
 }

@@ -16,12 +16,11 @@ pub mod upkeep;
 #[cfg(test)]
 mod tests;
 
-use windlass::{Added, TopK};
+use windlass::TopK;
 
 use crate::{
-    counter::{WINDLASS_COUNTED, WINDLASS_LATE, WINDLASS_NO_ROOM},
     handle::{Handle, free, make},
-    status::{WINDLASS_E_JUMP, windlass_error, windlass_status},
+    status::{windlass_error, windlass_status},
 };
 use config::windlass_topk_config;
 
@@ -45,18 +44,6 @@ pub struct windlass_topk {
 
 impl Handle for windlass_topk {
     type Core = TopK;
-}
-
-/// What C gets for an add.
-fn code(added: Added) -> i32 {
-    match added {
-        Added::Counted => WINDLASS_COUNTED,
-        Added::NoRoom => WINDLASS_NO_ROOM,
-        Added::TooLong => WINDLASS_TOO_LONG,
-        Added::Late => WINDLASS_LATE,
-        // What the core adds to them gets a code here.
-        _ => WINDLASS_E_JUMP,
-    }
 }
 
 /// Makes a windlass_topk as config says, and stores it in out; free it with windlass_topk_free. The

@@ -1,14 +1,9 @@
 //! One key at a time.
 
-use windlass::{Key, KeyHash, Tick, TopK};
+use windlass::{KeyHash, Tick};
 
-use super::{code, windlass_topk};
-use crate::{
-    boundary::{guard, put, slice},
-    handle::core,
-    hash::windlass_hash,
-    status::windlass_status,
-};
+use super::windlass_topk;
+use crate::{adds, boundary::slice, hash::windlass_hash, status::windlass_status};
 
 /// Counts a key of len bytes (0 or more) times times at the time now.
 ///
@@ -27,7 +22,7 @@ pub unsafe extern "C" fn windlass_topk_add(
     // SAFETY: the caller's promise.
     let key = unsafe { slice(key, len) };
     // SAFETY: the caller's promise.
-    unsafe { add(topk, key, times, now) }
+    unsafe { adds::one(topk, key, times, now) }
 }
 
 /// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of topk
@@ -44,7 +39,7 @@ pub unsafe extern "C" fn windlass_topk_add_hash(
     now: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { add(topk, Ok(KeyHash::from(hash)), times, now) }
+    unsafe { adds::one(topk, Ok(KeyHash::from(hash)), times, now) }
 }
 
 /// The same for a key that is a number: told apart exactly. In lists it is that number.
@@ -59,7 +54,7 @@ pub unsafe extern "C" fn windlass_topk_add_u64(
     now: u64,
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { add(topk, Ok(key), times, now) }
+    unsafe { adds::one(topk, Ok(key), times, now) }
 }
 
 /// How often a key was seen in the window at the time now. count becomes UINT64_MAX where it is that
@@ -78,7 +73,7 @@ pub unsafe extern "C" fn windlass_topk_count(
     // SAFETY: the caller's promise.
     let key = unsafe { slice(key, len) };
     // SAFETY: the caller's promise.
-    unsafe { ask(topk, key, count, |topk, key| topk.count_at(key, Tick(now))) }
+    unsafe { adds::ask(topk, key, count, |topk, key| topk.count_at(key, Tick(now))) }
 }
 
 /// The same for a key whose hash is known.
@@ -94,7 +89,7 @@ pub unsafe extern "C" fn windlass_topk_count_hash(
 ) -> windlass_status {
     let hash = Ok(KeyHash::from(hash));
     // SAFETY: the caller's promise.
-    unsafe { ask(topk, hash, count, |topk, hash| topk.count_at(hash, Tick(now))) }
+    unsafe { adds::ask(topk, hash, count, |topk, hash| topk.count_at(hash, Tick(now))) }
 }
 
 /// The same for a key that is a number.
@@ -109,7 +104,7 @@ pub unsafe extern "C" fn windlass_topk_count_u64(
     count: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(topk, Ok(key), count, |topk, key| topk.count_at(key, Tick(now))) }
+    unsafe { adds::ask(topk, Ok(key), count, |topk, key| topk.count_at(key, Tick(now))) }
 }
 
 /// How often all keys were seen in the window at the time now.
@@ -123,31 +118,5 @@ pub unsafe extern "C" fn windlass_topk_total(
     total: *mut u64,
 ) -> windlass_status {
     // SAFETY: the caller's promise.
-    unsafe { ask(topk, Ok(()), total, |topk, ()| topk.total_at(Tick(now))) }
-}
-
-/// # Safety
-/// `topk` as `core` has it.
-#[inline(always)]
-unsafe fn add(topk: *mut windlass_topk, key: Result<impl Key, windlass_status>, times: u64, now: u64) -> i32 {
-    // SAFETY: the caller's promise.
-    guard(|| Ok::<_, i32>(code(unsafe { core(topk) }?.add_at(key?, times, Tick(now)))))
-}
-
-/// # Safety
-/// `topk` as `core` has it, `out` as `put`.
-#[inline(always)]
-unsafe fn ask<K>(
-    topk: *const windlass_topk,
-    key: Result<K, windlass_status>,
-    out: *mut u64,
-    question: impl FnOnce(&TopK, K) -> u64,
-) -> windlass_status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let topk = unsafe { core(topk) }?;
-        let answer = question(topk, key?);
-        // SAFETY: the caller's promise.
-        unsafe { put(out, answer) }
-    })
+    unsafe { adds::ask(topk, Ok(()), total, |topk, ()| topk.total_at(Tick(now))) }
 }
