@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Threads that have no place of their own are spread over so many counts.
 const SHARED: usize = if cfg!(windlass_loom) { 1 } else { 8 };
 
-/// More than a cache line between those of one thread and the next.
+/// More than a cache line between those of one thread and the next, and before the first: what the allocator puts there is read by every add.
 const GAP: usize = 9;
 
 /// So that they cost next to nothing, each thread has its own, for which it needs no atomic read-modify-write.
@@ -18,16 +18,16 @@ pub(crate) struct Totals {
 impl Totals {
     pub(super) fn new(panes: usize) -> Totals {
         let stride = (panes + GAP).next_multiple_of(8);
-        Totals { counts: (0..stride * (OWN + SHARED)).map(|_| AtomicU64::new(0)).collect(), stride }
+        Totals { counts: (0..GAP + stride * (OWN + SHARED)).map(|_| AtomicU64::new(0)).collect(), stride }
     }
 
     /// Whether it is saturated now.
     #[inline(always)]
     pub(super) fn add(&self, pane: usize, n: u64) -> bool {
         if let Some(own) = own() {
-            return saturating::add_alone(&self.counts[own * self.stride + pane], n);
+            return saturating::add_alone(&self.lanes()[own * self.stride + pane], n);
         }
-        let count = &self.counts[(OWN + shard() % SHARED) * self.stride + pane];
+        let count = &self.lanes()[(OWN + shard() % SHARED) * self.stride + pane];
         let saturated = saturating::is_saturated(saturating::add(count, n), n);
         if saturated {
             saturating::hold(count);
@@ -35,12 +35,18 @@ impl Totals {
         saturated
     }
 
+    #[inline(always)]
+    fn lanes(&self) -> &[AtomicU64] {
+        &self.counts[GAP..]
+    }
+
     pub(super) fn sum(&self, panes: Range<usize>) -> u64 {
-        let shards = self.counts.chunks(self.stride);
+        let shards = self.lanes().chunks(self.stride);
         saturating::sum(shards.flat_map(|shard| &shard[panes.clone()]).map(|count| count.load(Relaxed)))
     }
 
     pub(super) fn bytes(panes: usize) -> u64 {
-        ((OWN + SHARED) * (panes + GAP).next_multiple_of(8) * size_of::<AtomicU64>()) as u64
+        (GAP * size_of::<AtomicU64>()) as u64
+            + ((OWN + SHARED) * (panes + GAP).next_multiple_of(8) * size_of::<AtomicU64>()) as u64
     }
 }

@@ -19,11 +19,17 @@ fn tables_go_round() {
     let most = most.memory_bytes().expect("valid");
     for now in 0..300 * PANE {
         assert_eq!(counter.add_at(now * 7919 % 2000, 1, Tick(now)), Added::Counted);
-        assert!(counter.memory_bytes() <= most * 6, "at {now}: {:?}", counter.stats());
+        let mut looks = 0;
+        // (Calls let the epoch move on. Other tests may hold it back for a while.)
+        while counter.memory_bytes() > most * 6 {
+            let _ = counter.count_at(0, Tick(now));
+            std::thread::yield_now();
+            looks += 1;
+            assert!(looks < 1_000_000, "at {now}: {:?}", counter.stats());
+        }
     }
     let stats = counter.stats();
     assert_eq!(stats.opened, 50, "{stats:?}");
-    // (Other tests may hold back the epoch for a while.)
     assert!(stats.recycled >= 10, "{stats:?}");
     assert_eq!(counter.total_at(Tick(300 * PANE - 1)), 6 * PANE);
 }

@@ -164,3 +164,32 @@ fn ticks() {
         (Tick(200), Tick(260), Tick(259), 41)
     );
 }
+
+/// Says that it is a number, and is hashed in a way of its own.
+struct Other(u64);
+
+impl windlass::Key for Other {
+    fn key_hash(&self, seed: Seed) -> KeyHash {
+        seed.hash(self.0.to_be_bytes())
+    }
+
+    fn with_bytes<R>(&self, f: impl FnOnce(u32, &[u8]) -> R) -> R {
+        f(1, &self.0.to_le_bytes())
+    }
+}
+
+/// They follow from their hash; what only calls itself one does not.
+#[test]
+fn numbers_take_no_bytes() {
+    let top = TopK::builder(Window::last_n(600), Window::last_n(100), 3).capacity(100);
+    let top = top.build().expect("valid");
+    for (key, n) in [(0, 4), (u64::MAX, 3)] {
+        assert_eq!(top.add_at(key, n, Tick(5)), Added::Counted);
+        assert_eq!(top.add_at(key, n, Tick(250)), Added::Counted);
+    }
+    assert_eq!(top.stats().key_bytes, 0);
+    assert_eq!(top.add_at(Other(7), 5, Tick(250)), Added::Counted);
+    assert!(top.stats().key_bytes > 0);
+    let rows: Vec<_> = top.top_at(Tick(250)).rows.into_iter().map(|row| (row.key, row.count)).collect();
+    assert_eq!(rows, [(TopKey::Number(0), 8), (TopKey::Number(u64::MAX), 6), (TopKey::Number(7), 5)]);
+}
