@@ -5,6 +5,8 @@ mod algorithm;
 mod batch;
 mod divisor;
 mod fixed;
+#[cfg(all(test, not(windlass_loom)))]
+mod giving_back;
 mod judge;
 mod keyed;
 mod logs;
