@@ -141,7 +141,7 @@ impl Meter for Fixed {
         &self,
         charge: Charge,
         permits: u64,
-        _: u64,
+        _: impl Fn() -> u64 + Copy,
         _: impl Fn() -> u64 + Copy,
     ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, _| match state.map(|state| self.split(state)) {

@@ -73,7 +73,7 @@ fn as_if_never(meter: &impl Meter, steps: &[Step], at_once: bool, exact: bool) {
                 let cost = kept[index].1;
                 let permits = cost - stays % (cost + 1);
                 let since = given - others;
-                let done = decided(meter.give_back(charge, permits, at, || since)(state, 0), &mut state);
+                let done = decided(meter.give_back(charge, permits, || at, || since)(state, 0), &mut state);
                 assert!(done, "room for what is given back");
                 given += meter.given(permits);
                 kept[index].1 -= permits;

@@ -133,6 +133,8 @@ pub struct KeyedLimiterBuilder {
     max_jump: Option<Duration>,
     seed: Option<Seed>,
     clock: Option<Clock>,
+    /// Of a set: what it charges can be given back.
+    in_set: bool,
 }
 
 impl KeyedLimiterBuilder {
@@ -186,6 +188,10 @@ impl KeyedLimiterBuilder {
         self
     }
 
+    pub(super) fn in_set(self) -> Self {
+        KeyedLimiterBuilder { in_set: true, ..self }
+    }
+
     /// Bytes that it will take to begin with.
     ///
     /// # Errors
@@ -203,7 +209,11 @@ impl KeyedLimiterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<KeyedLimiter, ConfigError> {
-        let judges = self.algorithm.rule(self.quota)?.for_clients(self.clients)?;
+        let rule = match self.in_set {
+            true => self.algorithm.rule_of_set(self.quota)?,
+            false => self.algorithm.rule(self.quota)?,
+        };
+        let judges = rule.for_clients(self.clients)?;
         let window = Window::time(self.quota.per);
         let ticks = |field, span, least| settings::ticks(field, Window::time(span), window, least);
         let lateness = ticks("lateness", self.lateness, 0)?;
@@ -265,6 +275,7 @@ impl KeyedLimiter {
             max_jump: None,
             seed: None,
             clock: None,
+            in_set: false,
         }
     }
 
@@ -424,9 +435,22 @@ impl KeyedLimiter {
         }
     }
 
+    /// The stamp of a call that only asks or gives back: the nearest there is.
+    pub(super) fn foresee(&self, now: Tick) -> u64 {
+        self.origin.foresee(now).unwrap_or(crate::origin::MAX_STAMP)
+    }
+
+    /// What a client is told that the table does not know.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unknown(&self, jumps: bool) -> Admission {
+        count(if jumps { &self.counts.jumps } else { &self.counts.unknown });
+        self.unknown
+    }
+
     /// The stamp of a call, after a look at what it does to time. `None`: it jumps too far.
     #[inline(always)]
-    fn arrive(&self, now: Tick) -> Option<u64> {
+    pub(super) fn arrive(&self, now: Tick) -> Option<u64> {
         let (at, newest) = (self.origin.at(now)?, self.newest.load(Relaxed));
         // One comparison: what is less than 0 is huge.
         let is_ordinary = at.wrapping_add(self.lateness).wrapping_sub(newest) < self.lateness + self.granule;

@@ -28,12 +28,13 @@ pub(crate) trait Meter: Copy {
     /// Gives back so many of the permits of a charge, as far as time has not: never more than would be there if they had not been taken.
     /// Whether that could be done: else they stay charged until time gives them back.
     ///
-    /// `others`: no less than what, since the charge, others have given back of what is in the state by the time it is called ([`Meter::given`]).
+    /// `at` and `others` are called when the state has been loaded: the latest time that counts in it, as far as is known; and no less than what, since
+    /// the charge, others have given back of it ([`Meter::given`]).
     fn give_back(
         &self,
         charge: Charge,
         permits: u64,
-        at: u64,
+        at: impl Fn() -> u64 + Copy,
         others: impl Fn() -> u64 + Copy,
     ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy;
 

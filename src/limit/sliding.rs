@@ -188,7 +188,7 @@ impl Meter for Sliding {
         &self,
         charge: Charge,
         permits: u64,
-        _: u64,
+        _: impl Fn() -> u64 + Copy,
         _: impl Fn() -> u64 + Copy,
     ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, _| {

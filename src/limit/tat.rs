@@ -260,14 +260,13 @@ impl Meter for Tat {
         &self,
         charge: Charge,
         permits: u64,
-        at: u64,
+        at: impl Fn() -> u64 + Copy,
         others: impl Fn() -> u64 + Copy,
     ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
-        let now = self.scale.units_at(at);
         let interval = self.interval.value();
         move |state, gone| {
-            let now = now.max(self.raw(gone)).max(charge.from);
             let Some(state) = state else { return Decision::Keep(true) };
+            let now = self.scale.units_at(at()).max(self.raw(gone)).max(charge.from);
             // What is not over for sure: the first to be over is what was charged here, or it lies where it did, less what others gave back.
             let if_first = (charge.cost * interval).saturating_sub(now - charge.from);
             let where_it_was = charge.to.saturating_sub(now).saturating_sub(others());

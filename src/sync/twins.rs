@@ -137,6 +137,8 @@ pub enum Twin {
     IgnoreOthers,
     /// What is given back is counted when it has been.
     CountAfterwards,
+    /// What is given back is by the time that was known before the state was loaded.
+    TimeBefore,
     /// A hold is settled without another look at whether it has been.
     SettleBlindly,
 }

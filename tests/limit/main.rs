@@ -8,4 +8,5 @@ mod golden;
 mod jumps;
 mod oracles;
 mod properties;
+mod sets;
 mod threads;
