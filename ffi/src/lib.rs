@@ -29,6 +29,8 @@ pub mod bloom;
 
 pub mod limiter;
 
+pub mod limitset;
+
 pub mod counter;
 
 pub mod topk;

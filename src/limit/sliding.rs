@@ -196,7 +196,7 @@ impl Meter for Sliding {
             let turn = parts.turn + 1;
             let lower = if permits > 0 && parts.window == charge.to {
                 Parts { this: parts.this.saturating_sub(permits), turn, ..parts }
-            } else if permits > 0 && parts.window == charge.to + 1 {
+            } else if permits > 0 && parts.window.checked_sub(1) == Some(charge.to) {
                 Parts { last: parts.last.saturating_sub(permits), turn, ..parts }
             } else {
                 return Decision::Keep(true);

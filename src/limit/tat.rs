@@ -268,7 +268,7 @@ impl Meter for Tat {
             let Some(state) = state else { return Decision::Keep(true) };
             let now = self.scale.units_at(at()).max(self.raw(gone)).max(charge.from);
             // What is not over for sure: the first to be over is what was charged here, or it lies where it did, less what others gave back.
-            let if_first = (charge.cost * interval).saturating_sub(now - charge.from);
+            let if_first = charge.cost.saturating_mul(interval).saturating_sub(now - charge.from);
             let where_it_was = charge.to.saturating_sub(now).saturating_sub(others());
             let ahead = if_first.max(where_it_was).min(self.tat(state).saturating_sub(now));
             let ahead = if twin!(GiveAllBack) { permits * interval } else { ahead };

@@ -220,6 +220,19 @@ impl Settings {
     }
 }
 
+/// What a WINDLASS_ALGORITHM_ stands for.
+pub(crate) fn algorithm(number: u32) -> Result<Algorithm, Failure> {
+    Ok(match number {
+        WINDLASS_ALGORITHM_GCRA => Algorithm::Gcra,
+        WINDLASS_ALGORITHM_TOKEN_BUCKET => Algorithm::TokenBucket,
+        WINDLASS_ALGORITHM_LEAKY_QUEUE => Algorithm::LeakyQueue,
+        WINDLASS_ALGORITHM_FIXED_WINDOW => Algorithm::FixedWindow,
+        WINDLASS_ALGORITHM_SLIDING_COUNTER => Algorithm::SlidingCounter,
+        WINDLASS_ALGORITHM_SLIDING_LOG => Algorithm::SlidingLog,
+        other => return wrong("algorithm", other, "a WINDLASS_ALGORITHM_ (0 to 5)"),
+    })
+}
+
 fn wrong<T>(field: &'static str, value: impl Into<u64>, limit: &str) -> Result<T, Failure> {
     let value = value.into().to_string();
     Err(Failure::from(ConfigError { field, value, limit: limit.to_owned() }))
@@ -236,15 +249,7 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
     if let Some(&other) = config.reserved.iter().find(|&&value| value != 0) {
         return wrong("reserved", other, "0");
     }
-    let algorithm = match config.algorithm {
-        WINDLASS_ALGORITHM_GCRA => Algorithm::Gcra,
-        WINDLASS_ALGORITHM_TOKEN_BUCKET => Algorithm::TokenBucket,
-        WINDLASS_ALGORITHM_LEAKY_QUEUE => Algorithm::LeakyQueue,
-        WINDLASS_ALGORITHM_FIXED_WINDOW => Algorithm::FixedWindow,
-        WINDLASS_ALGORITHM_SLIDING_COUNTER => Algorithm::SlidingCounter,
-        WINDLASS_ALGORITHM_SLIDING_LOG => Algorithm::SlidingLog,
-        other => return wrong("algorithm", other, "a WINDLASS_ALGORITHM_ (0 to 5)"),
-    };
+    let algorithm = algorithm(config.algorithm)?;
     let on_unknown = match config.on_unknown {
         WINDLASS_ON_UNKNOWN_DENY => OnUnknown::Deny,
         WINDLASS_ON_UNKNOWN_ALLOW => OnUnknown::Allow,

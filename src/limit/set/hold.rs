@@ -42,6 +42,41 @@ impl Reservation {
     }
 }
 
+/// To hand it to other languages.
+impl From<Reservation> for [u64; WORDS] {
+    fn from(ticket: Reservation) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let (first, parts) = words.split_at_mut(WORDS - MOST * PART);
+        first[0] = ticket.number;
+        first[1] = ticket.estimate;
+        for (i, (part, to)) in ticket.parts.iter().zip(parts.chunks_exact_mut(PART)).enumerate() {
+            if let Some(Held { hash, charge, before }) = part {
+                first[2] |= 1 << i;
+                to.copy_from_slice(&[hash.hi, hash.lo, charge.from, charge.to, *before]);
+            }
+        }
+        words
+    }
+}
+
+/// Of words that were never a ticket it makes one that has expired, short of a guess.
+impl From<[u64; WORDS]> for Reservation {
+    fn from(words: [u64; WORDS]) -> Reservation {
+        let (first, rest) = words.split_at(WORDS - MOST * PART);
+        let (number, estimate, mut parts) = (first[0], first[1], [None; MOST]);
+        for (i, (part, from)) in parts.iter_mut().zip(rest.chunks_exact(PART)).enumerate() {
+            let (hash, charge) =
+                (KeyHash { hi: from[0], lo: from[1] }, Charge { from: from[2], to: from[3], cost: estimate });
+            *part = (first[2] >> i & 1 == 1).then_some(Held { hash, charge, before: from[4] });
+        }
+        Reservation { number, estimate, parts }
+    }
+}
+
+/// Of each limit, and in all.
+const PART: usize = 5;
+const WORDS: usize = 4 + MOST * PART;
+
 pub(super) struct Holds {
     table: KeyTable,
     origin: Origin,

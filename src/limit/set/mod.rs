@@ -238,6 +238,10 @@ impl LimitSet {
         self.arrive(now);
         let now = self.latest(now);
         let Some(holds) = &self.holds else { return Settled::Expired };
+        // (No ticket of this set, if so.)
+        if self.limits.iter().any(|limit| ticket.estimate > limit.quota.capacity()) {
+            return Settled::Expired;
+        }
         let settled = holds.close(ticket.number, now);
         if !matches!(settled, Settled::Settled { .. }) {
             return settled;
