@@ -710,7 +710,7 @@ typedef struct windlass_limitset_config {
     uint64_t reserved[4];
 } windlass_limitset_config;
 
-// One limit of a set. Begin it with all bytes 0 ({0}): it never grows.
+// One limit of a set. Begin it with all bytes 0: it never grows.
 typedef struct windlass_limit_rule {
     // Its name: UTF-8, ends with NUL, and no other limit of the set has it.
     const char *name;

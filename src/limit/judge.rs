@@ -3,10 +3,11 @@
 use super::{
     admission::Answer,
     meter::{Charge, Meter},
+    word::update,
 };
 use crate::{
     hash::KeyHash,
-    sync::Wide,
+    sync::{AtomicU64, Wide},
     table::{Decision, Full, KeyTable, Pinned},
 };
 
@@ -126,6 +127,11 @@ pub(crate) trait Judge: Copy {
         Ok(0)
     }
 
+    /// [`Judge::check`] by a word that clients share. `None`: there is no such word.
+    fn check_shared(self, _: &AtomicU64, _cost: u64, _at: u64) -> Option<Answer> {
+        None
+    }
+
     /// Gives back all that a client has taken. Whether there was something, and it could be done.
     fn forget(self, table: &impl Clients, hash: KeyHash, at: u64) -> bool;
 
@@ -195,6 +201,10 @@ impl<M: Meter> Judge for &M {
     #[inline(always)]
     fn peek_at_home(self, table: &impl Home, hash: KeyHash, cost: u64, at: u64) -> Option<Answer> {
         Some(self.answer(table.update_at_home(hash, Meter::peek(self, at, cost))?, at, cost))
+    }
+
+    fn check_shared(self, word: &AtomicU64, cost: u64, at: u64) -> Option<Answer> {
+        Some(self.answer(update(word, self.take(at, cost)), at, cost))
     }
 
     fn give_back(

@@ -9,4 +9,5 @@ mod jumps;
 mod oracles;
 mod properties;
 mod sets;
+mod shared;
 mod threads;

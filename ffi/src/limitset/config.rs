@@ -14,7 +14,7 @@ use crate::{
     status::{WINDLASS_E_ARG, WINDLASS_E_NULL, WINDLASS_OK, windlass_status},
 };
 
-/// One limit of a set. Begin it with all bytes 0 ({0}): it never grows.
+/// One limit of a set. Begin it with all bytes 0: it never grows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct windlass_limit_rule {
