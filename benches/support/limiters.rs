@@ -45,7 +45,7 @@ pub(crate) struct Direct(Limiter);
 /// `LimitSet::check_at`: for each client, for each of some tenants, and for all; the latter two grant whatever comes.
 pub(crate) struct SetOfThree(LimitSet);
 
-const TENANTS: u64 = 1000;
+const TENANTS: u32 = 1000;
 
 fn quota(terms: Terms) -> Quota {
     Quota::new(terms.permits, Duration::from_nanos(terms.per))
@@ -127,7 +127,7 @@ impl Contender for SetOfThree {
 
     fn take(&self, events: &[Event], part: Part, (): &mut ()) -> u64 {
         let check = |&(key, after): &Event| {
-            let keys = [key, key % TENANTS];
+            let keys = [key, key % u64::from(TENANTS)];
             let answer = black_box(self.0.check_at(&keys, part.cost, Tick(part.start + after)));
             u64::from(answer.is_allowed())
         };

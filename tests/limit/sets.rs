@@ -130,7 +130,7 @@ fn one_limit_is_a_limiter() {
         let (set, mut random, mut now) = (built([keyed("only", text)]), Random(3), 5000 * SECOND);
         let alone =
             windlass::KeyedLimiter::builder(quota(text)).clients(1000).seed(Seed(7)).build().expect("valid");
-        let step = quota(text).per().as_nanos() as u64 / quota(text).permits() * 2;
+        let step = u64::try_from(quota(text).per().as_nanos()).expect("in range") / quota(text).permits() * 2;
         for _ in 0..2000.min((1 << 57) / step) {
             // (In whole microseconds, as a set has no finer ones.)
             now += random.below(step.max(2000)) / 1000 * 1000;
@@ -388,7 +388,7 @@ fn never_beyond_any_limit() {
                     together.wait();
                     for step in 0..2000 {
                         let now = Tick(at(0).0 + span / 2000 * step);
-                        let user = random.below(2) as usize;
+                        let user = usize::from(random.below(2) == 1);
                         if set.check_at(&[user as u64], 1, now).is_allowed() {
                             sum[user] += 1;
                         }

@@ -86,7 +86,7 @@ pub(super) struct Holds {
 
 /// Opens a hold that ends at a stamp.
 pub(crate) fn open(table: &impl Clients, hash: KeyHash, until: u64) -> Result<(), Full> {
-    table.update(hash, |_, gone| Decision::Publish((until << 1).max(gone + 1 & !1).max(2), ()))
+    table.update(hash, |_, gone| Decision::Publish((until << 1).max((gone + 1) & !1).max(2), ()))
 }
 
 /// Ends it, if nothing has. Model: loom-tests/tests/sets.rs.
