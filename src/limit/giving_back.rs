@@ -2,11 +2,12 @@
 #![allow(clippy::expect_used)] // clippy knows tests only by their attribute
 
 use super::{admission::Answer, algorithm::Algorithm, algorithm::Rule, meter::Charge, meter::Meter};
-use crate::{Quota, table::Decision};
+use crate::{limit::quota::Quota, table::Decision};
 use proptest::prelude::*;
 use std::time::Duration;
 
 const SECOND: u64 = 1_000_000_000;
+const DAY: u64 = 86_400 * SECOND;
 /// Well after that of empty states.
 const START: u64 = 1000 * SECOND;
 
@@ -163,9 +164,17 @@ fn debt() {
 /// As often as it is said, without any time going by.
 #[test]
 fn how_often() {
-    for (permits, per, least) in
-        [(100, 60 * SECOND, 1000), (3, 1_000_000, 100), (1_000_000, 60 * SECOND, 100), (7, 10 * SECOND, 100)]
-    {
+    for (permits, per, least) in [
+        (100, 60 * SECOND, 1000),
+        (3, 1_000_000, 100),
+        (1_000_000, 60 * SECOND, 100),
+        (7, 10 * SECOND, 100),
+        (8_000_001, 800 * SECOND, 7),
+        (70_001, SECOND, 7),
+        (1_000_000, 366 * DAY, 100),
+        (1, 10 * DAY, 100),
+        (1, 366 * DAY, 3),
+    ] {
         let steps: Vec<Step> = (0..least).flat_map(|_| [Step::Take(0), Step::Back(0, 0)]).collect();
         with_each_rule(permits, per, &steps, true);
     }

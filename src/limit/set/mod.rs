@@ -74,11 +74,12 @@ use std::{fmt, time::Duration};
 /// **How exactly it is given back.** What is given back by the time at which it was taken comes back whole. Has time gone on meanwhile (a thread
 /// stalled), as much stays charged, to be given back by time, as a bucket may have been refilled since; that is known to 1/1024 of the shortest quota's time, and
 /// so much may a refused call that was overtaken by calls of later ticks give back too much. What a state has no numbers left for stays charged until
-/// time gives it back ([`LimitSetStats::unreturned`]): so often, at least, can it be done until a bucket has been refilled twice over: 100 times; 7
-/// times with more than 10,000 permits a second that are no whole eighths of a microsecond apart. In a window: 1023 times.
+/// time gives it back ([`LimitSetStats::unreturned`]): as often, at least, can it be done until a bucket has been refilled twice over: 100 times; 7
+/// times with more than 10,000 permits a second that are no whole eighths of a microsecond apart, and less often with more than 10 days from one
+/// permit to the next, 3 times with a year. In a window: 1023 times.
 ///
 /// # Time
-/// As in [`KeyedLimiter`].
+/// As in [`KeyedLimiter`]. There is no bound on jumps: a tick far ahead makes what is known old, and ends the leases of holds.
 ///
 /// # Memory
 /// For each limit that of its [`KeyedLimiter`].
