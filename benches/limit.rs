@@ -12,6 +12,7 @@
 //! - `limit_denied`: the same, when all permits have been taken: all are denied.
 //! - `limit_hot`: every thread calls for the same one client; some 90 % are allowed.
 //! - `limit_direct`: the same for one limiter without keys.
+//! - `limit_set`: `limit_1m` by a single keyed limiter, and by a set of three: the same for each client, one for each of 1000 tenants, one for all.
 //!
 //! Keys are `u64`. Time is given, and moves on by 1 us from one call to the next in `limit_1m` (so 30 times the horizon of windlass does, whose
 //! upkeep is in it), by 2 ns in `limit_denied` and 100 ns in the others. An iteration is the same number of calls for every function, summed
@@ -42,7 +43,8 @@ use support::{
     host,
     limiter::{Course, Entry, Facts, Load},
     limiters::{
-        Batch, Direct, FIXED, GCRA, GovernorDashMap, GovernorDirect, LOG, MutexHashMap, SLIDING, Single,
+        Batch, Direct, FIXED, GCRA, GovernorDashMap, GovernorDirect, LOG, MutexHashMap, SLIDING, SetOfThree,
+        Single,
     },
     memory::Counted,
     plain::Terms,
@@ -78,12 +80,15 @@ const HOT: Load = Load {
 };
 const DIRECT: Load = Load { group: "limit_direct", ..HOT };
 
-const FULL: [Load; 4] = [LIMIT_1M, DENIED, HOT, DIRECT];
-const QUICK: [Load; 4] = [
+const SET: Load = Load { group: "limit_set", ..LIMIT_1M };
+
+const FULL: [Load; 5] = [LIMIT_1M, DENIED, HOT, DIRECT, SET];
+const QUICK: [Load; 5] = [
     Load { clients: 20_000, terms: Terms { permits: 2_000, per: 5 * SECOND }, calls: 50_000, ..LIMIT_1M },
     Load { clients: 20_000, calls: 50_000, ..DENIED },
     Load { heats: 3, ..HOT },
     Load { heats: 3, ..DIRECT },
+    Load { clients: 20_000, terms: Terms { permits: 2_000, per: 5 * SECOND }, calls: 50_000, ..SET },
 ];
 
 const KEYED: [Entry; 7] = [
@@ -96,6 +101,8 @@ const KEYED: [Entry; 7] = [
     Entry::of::<MutexHashMap>(),
 ];
 const UNKEYED: [Entry; 2] = [Entry::of::<Direct>(), Entry::of::<GovernorDirect>()];
+
+const SETS: [Entry; 2] = [Entry::of::<Single<GCRA>>(), Entry::of::<SetOfThree>()];
 
 const DEMANDS_1M: [Demand; 5] = [
     demand("windlass_gcra", "governor_dashmap", [Some(2.0), Some(2.0)]), // aim: 3
@@ -110,6 +117,10 @@ const COMPARED: [Demand; 3] = [
     demand("windlass_gcra", "mutex_hashmap", [None, None]),
 ];
 const DEMANDS_DIRECT: [Demand; 1] = [demand("windlass_direct", "governor_direct", [Some(1.0), Some(1.0)])];
+
+/// At most 3.5 times what a single check takes.
+const DEMANDS_SET: [Demand; 1] =
+    [demand("windlass_set_of_3", "windlass_gcra", [Some(1.0 / 3.5), Some(1.0 / 3.5)])];
 
 const fn demand(ours: &'static str, theirs: &'static str, at_least: [Option<f64>; 2]) -> Demand {
     Demand { ours, theirs: Some(theirs), at_least }
@@ -131,6 +142,7 @@ fn main() {
     for load in if request.quick { QUICK } else { FULL } {
         let (functions, demands): (&[Entry], &[Demand]) = match load.group {
             "limit_direct" => (&UNKEYED, &DEMANDS_DIRECT),
+            "limit_set" => (&SETS, &DEMANDS_SET),
             "limit_1m" => (&KEYED, &DEMANDS_1M),
             _ => (&KEYED, &COMPARED),
         };

@@ -251,6 +251,15 @@
 // The call costs more than the limiter can ever give at once. An answer, and no error.
 #define WINDLASS_NEVER 2
 
+// A hold is settled: by this call.
+#define WINDLASS_SETTLED 0
+
+// A hold had been settled, or cancelled, before: nothing was changed. An answer, and no error.
+#define WINDLASS_SETTLED_BEFORE 1
+
+// The lease of a hold has run out: what it holds stays charged. An answer, and no error.
+#define WINDLASS_EXPIRED 2
+
 // It is in the key's count, and in the total.
 #define WINDLASS_COUNTED 0
 
@@ -330,6 +339,15 @@ typedef struct windlass_global_limiter windlass_global_limiter;
 // are granted what one would be. A client is a key, and takes memory only for as long as it makes
 // a difference. Made by windlass_limiter_new, freed by windlass_limiter_free.
 typedef struct windlass_limiter windlass_limiter;
+
+// Several limits in one decision, for any number of threads: by all of them, or by none. Limits are
+// for each client or for all, and have different algorithms. Made by windlass_limitset_new, freed by
+// windlass_limitset_free.
+//
+// No limit admits more than its algorithm allows. A refused call leaves nothing charged; while it is
+// under way others see what it has been charged so far, and can be refused for that: never by a
+// limit that has room for all calls under way together.
+typedef struct windlass_limitset windlass_limitset;
 
 // A consistent-hash ring with weighted virtual nodes, for any number of threads: who routes never
 // waits for who changes it. Made by windlass_ring_new, freed by windlass_ring_free. docs/ring.md
@@ -674,6 +692,82 @@ typedef struct windlass_limiter_stats {
     // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
     uint64_t jumps;
 } windlass_limiter_stats;
+
+// Settings of a set. Fill it with windlass_limitset_config_init.
+typedef struct windlass_limitset_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // How many holds there may be at a time (windlass_limitset_reserve). Default: 0, none.
+    uint64_t reservations;
+    // How far callers' clocks may differ, or events come late, and still be judged by their own
+    // time. Default: 0.
+    uint64_t lateness_ns;
+    // The seed with which keys are to be hashed. Default: a random one, drawn by the init function.
+    uint64_t seed;
+    // 0.
+    uint64_t reserved[4];
+} windlass_limitset_config;
+
+// One limit of a set. Begin it with all bytes 0: it never grows.
+typedef struct windlass_limit_rule {
+    // Its name: UTF-8, ends with NUL, and no other limit of the set has it.
+    const char *name;
+    // How many permits in per_ns.
+    uint64_t permits;
+    // The time for so many, in nanoseconds: 1 to 366 days.
+    uint64_t per_ns;
+    // How many at once after a rest. 0: as many as permits, as a window must.
+    uint64_t burst;
+    // How many clients it must know at a time, if it is for each; 40 bytes each. 0: it is for all.
+    uint64_t clients;
+    // How it counts: WINDLASS_ALGORITHM_GCRA (0), _TOKEN_BUCKET, _FIXED_WINDOW or _SLIDING_COUNTER. The
+    // others cannot be in a set: they cannot give back.
+    uint32_t algorithm;
+    // What a client gets that it does not know, when it is full: WINDLASS_ON_UNKNOWN_DENY (0) or
+    // WINDLASS_ON_UNKNOWN_ALLOW.
+    uint32_t on_unknown;
+    // 0.
+    uint64_t reserved[2];
+} windlass_limit_rule;
+
+// What a set answers. What does not belong to its kind is 0. It never grows.
+typedef struct windlass_set_admission {
+    // WINDLASS_ALLOWED, WINDLASS_DENIED or WINDLASS_NEVER.
+    int32_t kind;
+    // The number of a limit, from 0 on, as they were given: if allowed, that has the least left; else the first
+    // that refuses.
+    uint32_t limit;
+    // If allowed: permits that it has left.
+    uint64_t remaining;
+    // If allowed: how long until all limits have all their permits again, if nothing else comes.
+    uint64_t reset_after_ns;
+    // If denied: a call that comes that much later passes all limits, if no other has come before it,
+    // and not any sooner.
+    uint64_t retry_after_ns;
+} windlass_set_admission;
+
+// What is needed to settle or cancel a hold, once. It may be copied, and used by any thread of the
+// process; what is in it is the library's business.
+typedef struct windlass_reservation {
+    // Of no use to others.
+    uint64_t words[44];
+} windlass_reservation;
+
+// Plain figures about a set.
+typedef struct windlass_limitset_stats {
+    // sizeof(windlass_limitset_stats).
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // Bytes of all tables.
+    uint64_t memory_bytes;
+    // Holds that have neither been settled nor run out.
+    uint64_t holds;
+    // How often something could not be given back, and stays charged until time gives it back.
+    uint64_t unreturned;
+} windlass_limitset_stats;
 
 // Settings. Fill it with windlass_counter_config_init, then set window and pane, and what else
 // should differ from the defaults.
@@ -2131,6 +2225,115 @@ int32_t windlass_global_limiter_peek(const struct windlass_global_limiter *limit
 WINDLASS_API
 int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
                                        uint64_t now);
+
+// Makes a windlass_limitset of n limits, in their order, and stores it in out; free it with
+// windlass_limitset_free. What limits points to is copied.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config, out, limits, or a name), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it: no limits, more than 8, two of one name, a name that is not UTF-8, a quota or an algorithm that a
+// set cannot have), WINDLASS_E_NOMEM. Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_limitset_new(const struct windlass_limitset_config *config,
+                                      const struct windlass_limit_rule *limits,
+                                      size_t n,
+                                      struct windlass_limitset **out,
+                                      struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_limitset_free(struct windlass_limitset *set);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_limitset_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limitset_config_init(struct windlass_limitset_config *config,
+                                              uint32_t struct_size);
+
+// Takes cost permits of each limit at the time now, or none at all. Of cost 0 it tells how things stand.
+//
+// hashes has n keys: one for each limit that is for each client, in their order, hashed by
+// windlass_hash_bytes for example with the seed of the set. Of more keys the rest has no meaning; if
+// there are fewer the answer is WINDLASS_NEVER, by the limit that has none.
+//
+// Returns WINDLASS_ALLOWED, WINDLASS_DENIED or WINDLASS_NEVER, and says more in admission, which may
+// be NULL; or an error: WINDLASS_E_NULL (set; hashes, and n is not 0), WINDLASS_E_RANGE (n). Then
+// nothing was changed, and admission is left alone.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limitset_check(struct windlass_limitset *set,
+                                const struct windlass_hash *hashes,
+                                size_t n,
+                                uint64_t cost,
+                                uint64_t now,
+                                struct windlass_set_admission *admission);
+
+// Takes estimate permits of each limit at the time now, or none at all, as windlass_limitset_check does,
+// until it is known what they are: settle or cancel them within lease_ns. If neither happens they
+// stay charged.
+//
+// Returns
+// WINDLASS_ALLOWED: they are held, reservation is written;
+// WINDLASS_DENIED, WINDLASS_NEVER: they are not;
+// in these cases it says more in admission, which may be NULL (if allowed its kind alone);
+// or an error: WINDLASS_E_FULL (there are as many holds as there is room for), WINDLASS_E_NULL (set; reservation;
+// hashes, and n is not 0), WINDLASS_E_RANGE (n). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limitset_reserve(struct windlass_limitset *set,
+                                  const struct windlass_hash *hashes,
+                                  size_t n,
+                                  uint64_t estimate,
+                                  uint64_t lease_ns,
+                                  uint64_t now,
+                                  struct windlass_reservation *reservation,
+                                  struct windlass_set_admission *admission);
+
+// Says what a hold was really for, at the time now: what was too much is given back, as far as time has
+// not; what was too little is charged, whether there is room or not: a bucket goes into debt by 15
+// bursts at most, a window is full. What could not be charged is stored in uncharged, which may be NULL.
+//
+// Returns WINDLASS_SETTLED, WINDLASS_SETTLED_BEFORE or WINDLASS_EXPIRED; or an error: WINDLASS_E_NULL
+// (set; reservation). uncharged is written with WINDLASS_SETTLED alone.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limitset_settle(struct windlass_limitset *set,
+                                 const struct windlass_reservation *reservation,
+                                 uint64_t actual,
+                                 uint64_t now,
+                                 uint64_t *uncharged);
+
+// Gives back all that is held, as far as time has not: windlass_limitset_settle for 0 permits.
+//
+// Returns as windlass_limitset_settle.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limitset_cancel(struct windlass_limitset *set,
+                                 const struct windlass_reservation *reservation,
+                                 uint64_t now);
+
+// Writes the figures to stats. struct_size is sizeof(windlass_limitset_stats).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limitset_get_stats(const struct windlass_limitset *set,
+                                            struct windlass_limitset_stats *stats,
+                                            uint32_t struct_size);
+
+// Upkeep of at most budget steps for each limit, most of which calls do by themselves; moves time on.
+//
+// Returns 1 (there is more that can be done now), 0, or an error: WINDLASS_E_NULL (set).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limitset_maintain(struct windlass_limitset *set,
+                                   uint64_t now,
+                                   size_t budget);
 
 // Makes a windlass_counter as config says, and stores it in out; free it with
 // windlass_counter_free. The system is asked for the memory of its rows as they are needed; where it

@@ -5,6 +5,7 @@
 //! | was this id seen in the last T, or among the last N? | [`Dedup`] | exact, any number of threads |
 //! | .. in fixed memory, with a stated share of errors? how many different ids? | [`RotatingBloom`] | no false negative in the window |
 //! | may this client go on: N in T? when if not? | [`KeyedLimiter`], [`Limiter`] | six algorithms; one word of state, a stamp for each permit of the log |
+//! | .. by several limits at once? what if the cost is known only afterwards? | [`LimitSet`] | all or nothing; reserve, then settle |
 //! | how many are ahead of me? who is next? | [`FifoIndex`] | no tree: a rank is a subtraction |
 //! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
 //! | which keys are the hottest? | [`TopK`] | exact and certified, with bounds where it is not |
@@ -62,8 +63,9 @@ pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Pl
 pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
-    Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, LimiterStats,
-    OnUnknown, Quota,
+    Admission, Algorithm, FieldList, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet, LimitSetBuilder,
+    LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit, RateLimitPolicy,
+    Reservation, Reserved, SetAdmission, Settled,
 };
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
@@ -83,7 +85,10 @@ pub mod model {
         count::model::{Counter, Shelf},
         dedup::model::{ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
-        limit::model::{Limiters, Newest, OneLimiter, Rings},
+        limit::{
+            model::{Limiters, Newest, OneLimiter, Rings},
+            set::model::{HeldAt, Holding, Words},
+        },
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,

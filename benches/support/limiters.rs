@@ -18,7 +18,7 @@ use governor::{
     nanos::Nanos,
     state::{InMemoryState, NotKeyed, keyed::DashMapStateStore},
 };
-use windlass::{Admission, KeyedLimiter, Limiter, Quota, Seed, Tick};
+use windlass::{Admission, KeyedLimiter, LimitRule, LimitSet, Limiter, Quota, Seed, Tick};
 
 use super::{
     limiter::{Contender, Event, Load, Part},
@@ -41,6 +41,11 @@ pub(crate) struct Batch(KeyedLimiter);
 
 /// `Limiter::check_at`: one for all.
 pub(crate) struct Direct(Limiter);
+
+/// `LimitSet::check_at`: for each client, for each of some tenants, and for all; the latter two grant whatever comes.
+pub(crate) struct SetOfThree(LimitSet);
+
+const TENANTS: u32 = 1000;
 
 fn quota(terms: Terms) -> Quota {
     Quota::new(terms.permits, Duration::from_nanos(terms.per))
@@ -99,6 +104,42 @@ impl<const ALGORITHM: u8> Contender for Single<ALGORITHM> {
 
     fn memory_bytes(&self) -> Option<u64> {
         Some(self.0.memory_bytes())
+    }
+}
+
+impl Contender for SetOfThree {
+    const NAME: &'static str = "windlass_set_of_3";
+    const ALGORITHM: Algorithm = Algorithm::Gcra;
+    type Scratch = ();
+
+    fn new(load: &Load) -> Self {
+        // 5 a microsecond, and 2^38 at once: more than a heat takes.
+        let much = Quota::new(5_000_000, Duration::from_secs(1)).burst(1 << 38);
+        let clients = usize::try_from(load.clients).expect("it is to be allocated");
+        let set = LimitSet::builder()
+            .limit(LimitRule::keyed("client", quota(load.terms)).clients(clients))
+            .limit(LimitRule::keyed("tenant", much).clients(2 * TENANTS as usize))
+            .limit(LimitRule::global("all", much))
+            .lateness(Duration::from_nanos(load.lateness()))
+            .seed(SEED);
+        SetOfThree(set.build().expect("the load is valid"))
+    }
+
+    fn take(&self, events: &[Event], part: Part, (): &mut ()) -> u64 {
+        let check = |&(key, after): &Event| {
+            let keys = [key, key % u64::from(TENANTS)];
+            let answer = black_box(self.0.check_at(&keys, part.cost, Tick(part.start + after)));
+            u64::from(answer.is_allowed())
+        };
+        events.iter().map(check).sum()
+    }
+
+    fn maintain(&self, now: u64) {
+        while self.0.maintain_at(Tick(now), usize::MAX) {}
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        Some(self.0.stats().memory_bytes)
     }
 }
 

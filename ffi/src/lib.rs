@@ -31,6 +31,8 @@ pub mod bloom;
 
 pub mod limiter;
 
+pub mod limitset;
+
 pub mod counter;
 
 pub mod topk;

@@ -59,6 +59,11 @@ fn bloom() {
 }
 
 #[test]
+fn limitset() {
+    both("limitset.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn limiter() {
     both("limiter.c", |program| drop(run(&mut checked(program))));
 }
@@ -184,6 +189,22 @@ fn the_lines_about_limiters() {
         void serve(uint64_t, uint64_t);\nvoid refuse(uint64_t);\n\
         void shown(const uint8_t *, size_t, uint64_t);\n\
         void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+        windlass_error error = WINDLASS_ERROR_INIT;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+    compiles(&shown);
+}
+
+/// What docs/c.md shows of sets of limits, within a function, compiles in both languages.
+#[test]
+fn the_lines_about_limitsets() {
+    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
+    let (_, section) = docs.split_once("\n### Several limits at once\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limitsets.c");
+    let before = "#include <stdio.h>\n#include <windlass.h>\n\
+        static const uint64_t second = 1000000000u;\n\
+        void refuse(const char *, uint64_t);\nuint64_t work(void);\n\
+        void shown(const uint8_t *, size_t, const uint8_t *, size_t, uint64_t);\n\
+        void shown(const uint8_t *user, size_t user_len, const uint8_t *tenant, size_t tenant_len, uint64_t now) {\n\
         windlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
     compiles(&shown);

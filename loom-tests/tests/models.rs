@@ -18,5 +18,6 @@ mod overflow;
 mod pane;
 mod ring;
 mod seal;
+mod sets;
 mod tickets;
 mod topk;

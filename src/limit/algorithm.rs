@@ -132,6 +132,26 @@ impl Algorithm {
         }
     }
 
+    /// .. for a limit of a set, which can give back what it has charged.
+    pub(super) fn rule_of_set(self, quota: Quota) -> Result<Rule, ConfigError> {
+        let rule = match self.rule(quota)? {
+            Rule::Tat(_) if self != Algorithm::LeakyQueue => {
+                let (permits, per) = quota.checked()?;
+                Tat::for_set(permits, per, quota.capacity()).map(Rule::Tat)
+            }
+            Rule::Fixed(fixed) => fixed.for_set().map(Rule::Fixed),
+            Rule::Sliding(sliding) => sliding.for_set().map(Rule::Sliding),
+            Rule::Tat(_) | Rule::Log(_) => {
+                let limit = "gcra, token bucket, fixed window or sliding counter in a set: the others cannot give back";
+                return Err(ConfigError::new("algorithm", format_args!("{self:?}"), limit));
+            }
+        };
+        rule.ok_or_else(|| {
+            let limit = "of fewer permits, or of more time for as many: in a set the state also counts what was given back";
+            ConfigError::new("quota", quota, limit)
+        })
+    }
+
     /// Stamps with room for so much lateness, and for the windows before the first.
     pub(super) fn origin(self, quota: Quota, lateness: u64) -> Origin {
         let grid = match self {

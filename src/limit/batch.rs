@@ -38,7 +38,7 @@ impl KeyedLimiter {
             |table, _, _, (hash, (cost, now))| self.judged(judge, cost, now, |at| {
                 match judge.check_at_home(&(self.table(), wide), hash, cost, at) {
                     Some(answer) => answer.into(),
-                    None => self.told(judge.check(table, hash, cost, at)),
+                    None => self.told(judge.check(table, hash, cost, at), || self.share(judge, hash, cost, at)),
                 }
             }),
             admissions,

@@ -11,7 +11,7 @@
 use super::{
     admission::Answer,
     divisor::Divisor,
-    meter::{Meter, RANGE_BITS, STATE_BITS, TURN_BITS, bits},
+    meter::{Charge, Meter, RANGE_BITS, STATE_BITS, TURN_BITS, TURN_BITS_OF_SET, bits},
 };
 use crate::table::Decision;
 
@@ -22,6 +22,7 @@ pub(crate) struct Fixed {
     windows: Divisor,
     /// Of `taken`.
     bits: u32,
+    turn_bits: u32,
 }
 
 /// A state, taken apart.
@@ -38,24 +39,37 @@ impl Fixed {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
         let needed = self::bits(windows) + TURN_BITS + bits;
-        (needed <= STATE_BITS).then_some(Fixed { limit, window, windows: Divisor::new(window), bits })
+        (needed <= STATE_BITS).then_some(Fixed {
+            limit,
+            window,
+            windows: Divisor::new(window),
+            bits,
+            turn_bits: TURN_BITS,
+        })
+    }
+
+    /// One in which all that the word has to spare is for turns. `None`: there is too little.
+    pub(super) fn for_set(self) -> Option<Self> {
+        let windows = bits((1_u64 << RANGE_BITS) / self.window);
+        let turn_bits = STATE_BITS.checked_sub(windows + self.bits)?;
+        (turn_bits >= TURN_BITS_OF_SET).then_some(Self { turn_bits, ..self })
     }
 
     fn shift(&self) -> u32 {
-        self.bits + TURN_BITS
+        self.bits + self.turn_bits
     }
 
     fn split(&self, state: u64) -> Parts {
         let low = |n: u64, bits: u32| n & ((1 << bits) - 1);
         Parts {
             window: state >> self.shift(),
-            turn: low(state >> self.bits, TURN_BITS),
+            turn: low(state >> self.bits, self.turn_bits),
             taken: low(state, self.bits),
         }
     }
 
     fn join(&self, parts: Parts) -> u64 {
-        (parts.window << TURN_BITS | parts.turn) << self.bits | parts.taken
+        (parts.window << self.turn_bits | parts.turn) << self.bits | parts.taken
     }
 
     /// What counts now: of a window that is over nothing. Time does not go back, neither behind the state nor the horizon.
@@ -111,10 +125,48 @@ impl Meter for Fixed {
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
-            if parts.taken == 0 || (parts.turn + 1) >> TURN_BITS > 0 {
+            if parts.taken == 0 || (parts.turn + 1) >> self.turn_bits > 0 {
                 return Decision::Keep(false);
             }
             Decision::Publish(self.join(Parts { turn: parts.turn + 1, taken: 0, ..parts }), true)
+        }
+    }
+
+    fn charge(&self, Taken { window, .. }: Taken, cost: u64) -> Charge {
+        Charge { from: window, to: window, cost }
+    }
+
+    /// With its window the charge is over.
+    fn give_back(
+        &self,
+        charge: Charge,
+        permits: u64,
+        _: impl Fn() -> u64 + Copy,
+        _: impl Fn() -> u64 + Copy,
+    ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+        move |state, _| match state.map(|state| self.split(state)) {
+            Some(parts) if parts.window == charge.to && permits > 0 => {
+                let (taken, turn) = (parts.taken.saturating_sub(permits), parts.turn + 1);
+                match turn >> self.turn_bits {
+                    0 => Decision::Publish(self.join(Parts { taken, turn, ..parts }), true),
+                    _ => Decision::Keep(false),
+                }
+            }
+            _ => Decision::Keep(true),
+        }
+    }
+
+    fn given(&self, permits: u64) -> u64 {
+        permits
+    }
+
+    fn charge_more(&self, at: u64, permits: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> + Copy {
+        move |state, gone| {
+            let parts = self.present(at, state, gone);
+            match permits.min(self.limit.saturating_sub(parts.taken)) {
+                0 => Decision::Keep(0),
+                more => Decision::Publish(self.join(Parts { taken: parts.taken + more, ..parts }), more),
+            }
         }
     }
 

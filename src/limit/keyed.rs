@@ -72,6 +72,8 @@ pub struct KeyedLimiter {
     newest: CachePadded<AtomicU64>,
     /// What a client is told that the table does not know, when it is full.
     unknown: Admission,
+    /// .. unless it has one of these: see [`OnUnknown::Share`].
+    shared: Box<[AtomicU64]>,
     seed: Seed,
     clock: Clock,
     counts: Counts,
@@ -92,6 +94,12 @@ pub enum OnUnknown {
     Deny,
     /// [`Admission::Allowed`], and is not charged.
     Allow,
+    /// It shares one of so many cells of 8 bytes, by its hash: a Count-Min row, in which a cell is what a client is. What a cell has taken is no
+    /// less than what each of its clients has: so none gets more than its quota from it, and one may be denied for what others have taken. Of n
+    /// unknown clients at a time, n divided by the cells share one, beside itself, on average; a client has a cell of its own with a probability of exp(-n / cells).
+    ///
+    /// (A client that becomes known then has its own quota, whatever its cell has taken.) Not of [`Algorithm::SlidingLog`], nor in a set.
+    Share(usize),
 }
 
 /// Plain figures about a [`KeyedLimiter`].
@@ -133,6 +141,8 @@ pub struct KeyedLimiterBuilder {
     max_jump: Option<Duration>,
     seed: Option<Seed>,
     clock: Option<Clock>,
+    /// Of a set: what it charges can be given back.
+    in_set: bool,
 }
 
 impl KeyedLimiterBuilder {
@@ -186,24 +196,51 @@ impl KeyedLimiterBuilder {
         self
     }
 
+    pub(super) fn in_set(self) -> Self {
+        KeyedLimiterBuilder { in_set: true, ..self }
+    }
+
     /// Bytes that it will take to begin with.
     ///
     /// # Errors
     /// If there are no clients, or more than the machine has memory for, or the quota is out of range.
     pub fn memory_bytes(&self) -> Result<u64, ConfigError> {
-        Ok(self.geometry()?.bytes() + self.algorithm.rule(self.quota)?.bytes(self.clients))
+        let shared = if let OnUnknown::Share(cells) = self.on_unknown { 8 * cells as u64 } else { 0 };
+        Ok(self.geometry()?.bytes() + self.algorithm.rule(self.quota)?.bytes(self.clients) + shared)
     }
 
     fn geometry(&self) -> Result<Geometry, ConfigError> {
         Geometry::for_keys(self.clients).map_err(of_clients)
     }
 
+    /// The cells that unknown clients share.
+    fn shared(&self) -> Result<Box<[AtomicU64]>, ConfigError> {
+        let error = |value: &dyn fmt::Display, limit| Err(ConfigError::new("on_unknown", value, limit));
+        match self.on_unknown {
+            OnUnknown::Deny | OnUnknown::Allow => Ok(Box::default()),
+            OnUnknown::Share(cells) if !(1..=Self::MOST_SHARED).contains(&cells) => {
+                error(&format_args!("{cells} cells"), "1 to 2^28 cells")
+            }
+            OnUnknown::Share(_) if self.algorithm == Algorithm::SlidingLog => {
+                error(&"shared cells", "deny or allow, for sliding logs: they are no words")
+            }
+            OnUnknown::Share(_) if self.in_set => error(&"shared cells", "deny or allow, in a set"),
+            OnUnknown::Share(cells) => Ok((0..cells).map(|_| AtomicU64::new(0)).collect()),
+        }
+    }
+
+    const MOST_SHARED: usize = 1 << 28;
+
     /// Checks the settings and allocates.
     ///
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<KeyedLimiter, ConfigError> {
-        let judges = self.algorithm.rule(self.quota)?.for_clients(self.clients)?;
+        let rule = match self.in_set {
+            true => self.algorithm.rule_of_set(self.quota)?,
+            false => self.algorithm.rule(self.quota)?,
+        };
+        let judges = rule.for_clients(self.clients)?;
         let window = Window::time(self.quota.per);
         let ticks = |field, span, least| settings::ticks(field, Window::time(span), window, least);
         let lateness = ticks("lateness", self.lateness, 0)?;
@@ -231,6 +268,7 @@ impl KeyedLimiterBuilder {
             granule,
             newest: CachePadded::new(AtomicU64::new(0)),
             unknown: self.on_unknown.admission(self.quota),
+            shared: self.shared()?,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: settings::clock(self.clock, window)?,
             counts: Counts::default(),
@@ -265,6 +303,7 @@ impl KeyedLimiter {
             max_jump: None,
             seed: None,
             clock: None,
+            in_set: false,
         }
     }
 
@@ -286,7 +325,7 @@ impl KeyedLimiter {
         self.check_at(key, cost, self.clock.now())
     }
 
-    /// What [`KeyedLimiter::check_at`] would answer. Nothing is taken, and time is not moved on.
+    /// What [`KeyedLimiter::check_at`] would answer, if there is room for the client. Nothing is taken, and time is not moved on.
     #[must_use]
     pub fn peek_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
@@ -358,7 +397,7 @@ impl KeyedLimiter {
     /// Bytes that it takes now: of all tables, while one takes the place of another.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        self.table.bytes() + with_judge!(&self.judges, judge => judge.bytes())
+        self.table.bytes() + with_judge!(&self.judges, judge => judge.bytes()) + 8 * self.shared.len() as u64
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]), or to let another node agree.
@@ -409,24 +448,53 @@ impl KeyedLimiter {
         at: u64,
     ) -> Admission {
         self.table.prefetch(hash);
-        self.told(judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at))
+        let answer = judge.check(&self.table.pinned(wide, &epoch::pin()), hash, cost, at);
+        self.told(answer, || self.share(judge, hash, cost, at))
     }
 
-    /// Counts who is not known.
+    /// Counts who is not known, and asks the cell that it shares.
     #[inline(always)]
-    pub(super) fn told(&self, answer: Result<Answer, Full>) -> Admission {
+    pub(super) fn told(
+        &self,
+        answer: Result<Answer, Full>,
+        shared: impl FnOnce() -> Option<Answer>,
+    ) -> Admission {
         match answer {
             Ok(answer) => answer.into(),
             Err(_) => {
                 count(&self.counts.unknown);
-                self.unknown
+                shared().map_or(self.unknown, Admission::from)
             }
         }
     }
 
+    /// Who is not known, by the cell that it shares.
+    #[cold]
+    #[inline(never)]
+    #[allow(clippy::cast_possible_truncation)] // less than there are
+    pub(super) fn share(&self, judge: impl Judge, hash: KeyHash, cost: u64, at: u64) -> Option<Answer> {
+        let cells = self.shared.len() as u128;
+        // (By bits that say little about the place in the table, whose neighbours are full together.)
+        let cell = (u128::from(hash.lo.rotate_left(24)) * cells) >> 64;
+        judge.check_shared(self.shared.get(cell as usize)?, cost, at)
+    }
+
+    /// The stamp of a call that only asks or gives back: the nearest there is.
+    pub(super) fn foresee(&self, now: Tick) -> u64 {
+        self.origin.foresee(now).unwrap_or(crate::origin::MAX_STAMP)
+    }
+
+    /// What a client is told that the table does not know.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn unknown(&self, jumps: bool) -> Admission {
+        count(if jumps { &self.counts.jumps } else { &self.counts.unknown });
+        self.unknown
+    }
+
     /// The stamp of a call, after a look at what it does to time. `None`: it jumps too far.
     #[inline(always)]
-    fn arrive(&self, now: Tick) -> Option<u64> {
+    pub(super) fn arrive(&self, now: Tick) -> Option<u64> {
         let (at, newest) = (self.origin.at(now)?, self.newest.load(Relaxed));
         // One comparison: what is less than 0 is huge.
         let is_ordinary = at.wrapping_add(self.lateness).wrapping_sub(newest) < self.lateness + self.granule;
@@ -467,7 +535,7 @@ impl OnUnknown {
             OnUnknown::Allow => {
                 Admission::Allowed { remaining: 0, reset_after: Duration::ZERO, delay: Duration::ZERO }
             }
-            OnUnknown::Deny => {
+            OnUnknown::Deny | OnUnknown::Share(_) => {
                 let nanos = quota.per.as_nanos().div_ceil(u128::from(quota.permits));
                 Admission::Denied {
                     retry_after: Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)),

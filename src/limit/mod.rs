@@ -5,6 +5,9 @@ mod algorithm;
 mod batch;
 mod divisor;
 mod fixed;
+#[cfg(all(test, not(windlass_loom)))]
+mod giving_back;
+mod headers;
 mod judge;
 mod keyed;
 mod logs;
@@ -13,6 +16,7 @@ mod meter;
 pub(crate) mod model;
 mod quota;
 mod ring;
+pub(crate) mod set;
 mod single;
 mod sliding;
 mod sole;
@@ -21,6 +25,10 @@ mod word;
 
 pub use admission::Admission;
 pub use algorithm::Algorithm;
+pub use headers::{FieldList, RateLimit, RateLimitPolicy};
 pub use keyed::{KeyedLimiter, KeyedLimiterBuilder, LimiterStats, OnUnknown};
 pub use quota::Quota;
+pub use set::{
+    LimitRule, LimitSet, LimitSetBuilder, LimitSetStats, Reservation, Reserved, SetAdmission, Settled,
+};
 pub use single::{Limiter, LimiterBuilder};

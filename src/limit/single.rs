@@ -50,6 +50,8 @@ pub struct LimiterBuilder {
     quota: Quota,
     algorithm: Algorithm,
     clock: Option<Clock>,
+    /// Of a set: what it charges can be given back.
+    in_set: bool,
 }
 
 impl LimiterBuilder {
@@ -65,13 +67,21 @@ impl LimiterBuilder {
         self
     }
 
+    pub(super) fn in_set(self) -> Self {
+        LimiterBuilder { in_set: true, ..self }
+    }
+
     /// Checks the settings.
     ///
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<Limiter, ConfigError> {
+        let rule = match self.in_set {
+            true => self.algorithm.rule_of_set(self.quota)?,
+            false => self.algorithm.rule(self.quota)?,
+        };
         Ok(Limiter {
-            state: self.algorithm.rule(self.quota)?.into(),
+            state: rule.into(),
             quota: self.quota,
             origin: self.algorithm.origin(self.quota, 0),
             clock: settings::clock(self.clock, Window::time(self.quota.per))?,
@@ -82,7 +92,7 @@ impl LimiterBuilder {
 impl Limiter {
     /// A builder for this quota.
     pub fn builder(quota: Quota) -> LimiterBuilder {
-        LimiterBuilder { quota, algorithm: Algorithm::default(), clock: None }
+        LimiterBuilder { quota, algorithm: Algorithm::default(), clock: None, in_set: false }
     }
 
     /// Takes `cost` permits at `now`, or none. Of cost 0 it tells how things stand.
@@ -133,8 +143,12 @@ impl Limiter {
         self.quota
     }
 
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
     #[inline(always)]
-    fn stamp(&self, now: Tick) -> u64 {
+    pub(super) fn stamp(&self, now: Tick) -> u64 {
         self.origin.at(now).unwrap_or(MAX_STAMP)
     }
 }

@@ -13,7 +13,7 @@
 use super::{
     admission::Answer,
     divisor::Divisor,
-    meter::{Meter, RANGE_BITS, STATE_BITS, TURN_BITS, bits},
+    meter::{Charge, Meter, RANGE_BITS, STATE_BITS, TURN_BITS, TURN_BITS_OF_SET, bits},
 };
 use crate::table::Decision;
 
@@ -24,6 +24,7 @@ pub(crate) struct Sliding {
     windows: Divisor,
     /// Of each count.
     bits: u32,
+    turn_bits: u32,
 }
 
 /// A state, taken apart, and how much of its window is over.
@@ -42,18 +43,31 @@ impl Sliding {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
         let needed = self::bits(windows) + TURN_BITS + 2 * bits;
-        (needed <= STATE_BITS).then_some(Sliding { limit, window, windows: Divisor::new(window), bits })
+        (needed <= STATE_BITS).then_some(Sliding {
+            limit,
+            window,
+            windows: Divisor::new(window),
+            bits,
+            turn_bits: TURN_BITS,
+        })
+    }
+
+    /// One in which all that the word has to spare is for turns. `None`: there is too little.
+    pub(super) fn for_set(self) -> Option<Self> {
+        let windows = bits((1_u64 << RANGE_BITS) / self.window);
+        let turn_bits = STATE_BITS.checked_sub(windows + 2 * self.bits)?;
+        (turn_bits >= TURN_BITS_OF_SET).then_some(Self { turn_bits, ..self })
     }
 
     fn shift(&self) -> u32 {
-        2 * self.bits + TURN_BITS
+        2 * self.bits + self.turn_bits
     }
 
     fn split(&self, state: u64) -> Parts {
         let low = |n: u64, bits: u32| n & ((1 << bits) - 1);
         Parts {
             window: state >> self.shift(),
-            turn: low(state >> (2 * self.bits), TURN_BITS),
+            turn: low(state >> (2 * self.bits), self.turn_bits),
             this: low(state >> self.bits, self.bits),
             last: low(state, self.bits),
             elapsed: 0,
@@ -61,7 +75,7 @@ impl Sliding {
     }
 
     fn join(&self, parts: Parts) -> u64 {
-        ((parts.window << TURN_BITS | parts.turn) << self.bits | parts.this) << self.bits | parts.last
+        ((parts.window << self.turn_bits | parts.turn) << self.bits | parts.this) << self.bits | parts.last
     }
 
     /// What counts now. Time does not go back, neither behind the state's window nor the horizon: there it is its beginning.
@@ -158,10 +172,53 @@ impl Meter for Sliding {
     fn forget(&self, at: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, gone| {
             let parts = self.present(at, state, gone);
-            if parts.this + parts.last == 0 || (parts.turn + 1) >> TURN_BITS > 0 {
+            if parts.this + parts.last == 0 || (parts.turn + 1) >> self.turn_bits > 0 {
                 return Decision::Keep(false);
             }
             Decision::Publish(self.join(Parts { turn: parts.turn + 1, this: 0, last: 0, ..parts }), true)
+        }
+    }
+
+    fn charge(&self, parts: Parts, cost: u64) -> Charge {
+        Charge { from: parts.window, to: parts.window, cost }
+    }
+
+    /// With the window after its own the charge is over.
+    fn give_back(
+        &self,
+        charge: Charge,
+        permits: u64,
+        _: impl Fn() -> u64 + Copy,
+        _: impl Fn() -> u64 + Copy,
+    ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+        move |state, _| {
+            let Some(parts) = state.map(|state| self.split(state)) else { return Decision::Keep(true) };
+            let turn = parts.turn + 1;
+            let lower = if permits > 0 && parts.window == charge.to {
+                Parts { this: parts.this.saturating_sub(permits), turn, ..parts }
+            } else if permits > 0 && parts.window.checked_sub(1) == Some(charge.to) {
+                Parts { last: parts.last.saturating_sub(permits), turn, ..parts }
+            } else {
+                return Decision::Keep(true);
+            };
+            match turn >> self.turn_bits {
+                0 => Decision::Publish(self.join(lower), true),
+                _ => Decision::Keep(false),
+            }
+        }
+    }
+
+    fn given(&self, permits: u64) -> u64 {
+        permits
+    }
+
+    fn charge_more(&self, at: u64, permits: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> + Copy {
+        move |state, gone| {
+            let parts = self.present(at, state, gone);
+            match permits.min(self.limit.saturating_sub(parts.this)) {
+                0 => Decision::Keep(0),
+                more => Decision::Publish(self.join(Parts { this: parts.this + more, ..parts }), more),
+            }
         }
     }
 

@@ -4,7 +4,8 @@ use super::{
     admission::Answer,
     algorithm::Rule,
     fixed::Fixed,
-    meter::Meter,
+    judge::charged,
+    meter::{Charge, Meter},
     ring::{LogRule, MICROS, Ring},
     sliding::Sliding,
     tat::Tat,
@@ -22,6 +23,32 @@ pub(super) trait Sole {
 
     /// What [`Sole::check`] would answer.
     fn peek(&self, cost: u64, at: u64) -> Answer;
+
+    /// [`Sole::check`], and what has to be kept to give it back, if it was charged.
+    fn charge(&self, cost: u64, at: u64) -> (Answer, Option<Charge>) {
+        (self.check(cost, at), None)
+    }
+
+    /// See [`Meter::give_back`].
+    fn give_back(
+        &self,
+        _: Charge,
+        _permits: u64,
+        _at: impl Fn() -> u64 + Copy,
+        _others: impl Fn() -> u64 + Copy,
+    ) -> bool {
+        false
+    }
+
+    /// See [`Meter::given`].
+    fn given(&self, permits: u64) -> u64 {
+        permits
+    }
+
+    /// See [`Meter::charge_more`].
+    fn charge_more(&self, _permits: u64, _at: u64) -> u64 {
+        0
+    }
 
     /// Gives back all that was taken. Whether there was something, and it could be done.
     fn forget(&self, at: u64) -> bool;
@@ -80,6 +107,29 @@ impl<M: Meter> Sole for (&M, &Word) {
 
     fn peek(&self, cost: u64, at: u64) -> Answer {
         self.0.answer(self.1.update(Meter::peek(self.0, at, cost)), at, cost)
+    }
+
+    #[inline(always)]
+    fn charge(&self, cost: u64, at: u64) -> (Answer, Option<Charge>) {
+        charged(self.0, self.1.update(self.0.take(at, cost)), at, cost)
+    }
+
+    fn give_back(
+        &self,
+        charge: Charge,
+        permits: u64,
+        at: impl Fn() -> u64 + Copy,
+        others: impl Fn() -> u64 + Copy,
+    ) -> bool {
+        self.1.update(Meter::give_back(self.0, charge, permits, at, others))
+    }
+
+    fn given(&self, permits: u64) -> u64 {
+        Meter::given(self.0, permits)
+    }
+
+    fn charge_more(&self, permits: u64, at: u64) -> u64 {
+        self.1.update(Meter::charge_more(self.0, at, permits))
     }
 
     fn forget(&self, at: u64) -> bool {

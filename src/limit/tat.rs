@@ -11,13 +11,14 @@
 //! +---------------------------------------------+---------------+
 //!  tat = raw - back * back_unit
 //! ```
-//! `raw` only rises. What is given back is counted in `back`, and with the next permit `raw` goes past where it was by whole
-//! units, so that the tat is what it has to be. If all bits of `back` are used nothing more is given back until time has done so.
+//! `raw` only rises. What is given back is counted in `back`, in units: for as many as it takes, and `raw` goes up by what they are too
+//! much, so that the tat is exact. With the next permit `raw` goes past where it was by whole units. If all bits of `back` are
+//! used nothing more is given back until time has done so: it takes off a unit in the time of one that nobody uses.
 
 use super::{
     admission::Answer,
     divisor::Divisor,
-    meter::{Meter, STATE_BITS},
+    meter::{Charge, Meter, STATE_BITS},
 };
 use crate::{origin::MAX_STAMP, sync::twin, table::Decision};
 
@@ -35,6 +36,8 @@ pub(crate) struct Tat {
     back_unit: u64,
     /// What `back` goes up to: no further than the word holds `raw`.
     most_back: u64,
+    /// How far the tat may be ahead of now by what is charged without being asked for.
+    deepest: u64,
     /// Whether those who are admitted ahead of time are told how long to wait.
     queues: bool,
 }
@@ -56,23 +59,44 @@ const BACK_BITS: u32 = 8;
 const FINE: u64 = 4;
 const FINE_BACK_BITS: u32 = 3;
 
+/// Of intervals from here on, in nanoseconds, a bucket in a set takes parts of a microsecond although they may not fit.
+const LEAST_ROUNDED: u64 = 100_000;
+/// Bursts by which a bucket goes into debt.
+const MOST_DEBT: u64 = 15;
+
 /// Nanoseconds in which a full bucket may be emptied.
 const LONGEST: u64 = 1 << 56;
 
 impl Tat {
     /// `permits` in `per` ns, `burst` at once. `None`: too many, or a bucket that takes too long to empty.
     pub(super) fn new(permits: u64, per: u64, burst: u64, queues: bool) -> Option<Tat> {
-        let is_fine = per / permits < 1_000_000;
-        let (step, units, bits, interval) = if is_fine {
-            // Rounded up: against the client.
-            (FINE, 1, FINE_BACK_BITS, per.div_ceil(permits.checked_mul(FINE)?))
-        } else {
-            // permits / micros in lowest terms: exact if the numerator fits.
-            let (n, d) = (u128::from(permits) * u128::from(MICRO), u128::from(per));
-            let (n, d) = (n / gcd(n, d), d / gcd(n, d));
-            let units = n.min(u128::from(MOST_UNITS));
-            (MICRO, u64::try_from(units).ok()?, BACK_BITS, u64::try_from((d * units).div_ceil(n)).ok()?)
+        let (pace, bits) = match per / permits < 1_000_000 {
+            true => (Pace::fine(permits, per)?, FINE_BACK_BITS),
+            false => (Pace::coarse(permits, per)?, BACK_BITS),
         };
+        let tat = Tat::paced(pace, bits, permits, per, burst)?;
+        let most_back = (tat.spare() / tat.back_unit).min(tat.back);
+        Some(Tat { queues, most_back, ..tat })
+    }
+
+    /// One in which all that the word has to spare is for what is given back, and for debts.
+    pub(super) fn for_set(permits: u64, per: u64, burst: u64) -> Option<Tat> {
+        let coarse = Pace::coarse(permits, per)?;
+        let suits = coarse.is_exact || per / permits >= LEAST_ROUNDED;
+        let pace = if suits { coarse } else { Pace::fine(permits, per)? };
+        // As many bits as leave a quarter of the numbers free.
+        let fits = |bits: &u32| {
+            let tat = Tat::paced(pace, *bits, permits, per, burst)?;
+            (tat.spare() >= 1 << (STATE_BITS - 2)).then_some(tat)
+        };
+        let tat = (FINE_BACK_BITS..=16).rev().find_map(|bits| fits(&bits))?;
+        let debt = (tat.spare() / 2).min(MOST_DEBT * tat.capacity);
+        let most_back = ((tat.spare() - debt) / tat.back_unit).min(tat.back);
+        Some(Tat { deepest: (tat.capacity + debt) & !tat.back, most_back, ..tat })
+    }
+
+    fn paced(pace: Pace, bits: u32, permits: u64, per: u64, burst: u64) -> Option<Tat> {
+        let Pace { step, units, interval, .. } = pace;
         let capacity = u128::from(interval) * u128::from(burst);
         let nanos = capacity * u128::from(step) / u128::from(units);
         if nanos > u128::from(LONGEST) || permits > per / FINE {
@@ -82,10 +106,26 @@ impl Tat {
         let (capacity, interval) = (u64::try_from(capacity).ok()? << bits, Divisor::new(interval << bits));
         // A full bucket takes half of the numbers that `back` has.
         let back_unit = interval.value() * burst.div_ceil(1 << (bits - 1));
-        let spare = (1_u64 << STATE_BITS) - scale.units_at(MAX_STAMP) - 2 * capacity;
         let back = (1 << bits) - 1;
-        let most_back = (spare / back_unit).min(back);
-        Some(Tat { scale, interval, burst, capacity, back, back_unit, most_back, queues })
+        let tat = Tat {
+            scale,
+            interval,
+            burst,
+            capacity,
+            back,
+            back_unit,
+            most_back: 0,
+            deepest: capacity,
+            queues: false,
+        };
+        Some(tat)
+    }
+
+    /// Numbers that a word has beyond all times that there are.
+    fn spare(&self) -> u64 {
+        let times = u128::from(MAX_STAMP / self.scale.step.value()) * u128::from(self.scale.units.value());
+        let spare = (1_u128 << STATE_BITS).saturating_sub(times + 2 * u128::from(self.capacity));
+        u64::try_from(spare).unwrap_or(0)
     }
 
     #[inline(always)]
@@ -114,6 +154,45 @@ impl Tat {
         // This never asks for more of `back` than there was: the tat has been raised by an interval at least.
         let back = (raw - tat) / self.back_unit + 1;
         (tat + back * self.back_unit) | back
+    }
+
+    /// With the tat lower by so much. `None`: there are no bits left for it.
+    fn lowered(&self, state: u64, by: u64) -> Option<u64> {
+        let (raw, back) = (self.raw(state), state & self.back);
+        let more = by.div_ceil(self.back_unit);
+        let lower = (raw + (more * self.back_unit - by)) | (back + more);
+        (back + more <= self.most_back).then_some(lower)
+    }
+}
+
+/// How long between two permits.
+#[derive(Clone, Copy)]
+struct Pace {
+    /// In nanoseconds.
+    step: u64,
+    /// In a step.
+    units: u64,
+    /// In units, rounded up: against the client.
+    interval: u64,
+    is_exact: bool,
+}
+
+impl Pace {
+    /// In steps of 4 ns. `None`: too many permits.
+    fn fine(permits: u64, per: u64) -> Option<Pace> {
+        let in_a_step = permits.checked_mul(FINE)?;
+        let is_exact = per.is_multiple_of(in_a_step);
+        Some(Pace { step: FINE, units: 1, interval: per.div_ceil(in_a_step), is_exact })
+    }
+
+    /// In parts of microseconds.
+    fn coarse(permits: u64, per: u64) -> Option<Pace> {
+        // permits / micros in lowest terms: exact if the numerator fits.
+        let (n, d) = (u128::from(permits) * u128::from(MICRO), u128::from(per));
+        let (n, d) = (n / gcd(n, d), d / gcd(n, d));
+        let units = n.min(u128::from(MOST_UNITS));
+        let interval = u64::try_from((d * units).div_ceil(n)).ok()?;
+        Some(Pace { step: MICRO, units: u64::try_from(units).ok()?, interval, is_exact: units == n })
     }
 }
 
@@ -166,12 +245,55 @@ impl Meter for Tat {
         let now = self.scale.units_at(at);
         move |state, gone| {
             let now = now.max(self.raw(gone));
-            let Some(state) = state.filter(|&state| self.tat(state) > now) else {
-                return Decision::Keep(false);
-            };
-            let raw = self.raw(state);
-            let back = (raw - now).div_ceil(self.back_unit);
-            if back > self.most_back { Decision::Keep(false) } else { Decision::Publish(raw | back, true) }
+            match state.filter(|&state| self.tat(state) > now) {
+                Some(state) => give(self.lowered(state, self.tat(state) - now)),
+                None => Decision::Keep(false),
+            }
+        }
+    }
+
+    fn charge(&self, Taken { now, next }: Taken, cost: u64) -> Charge {
+        Charge { from: now, to: next, cost }
+    }
+
+    fn give_back(
+        &self,
+        charge: Charge,
+        permits: u64,
+        at: impl Fn() -> u64 + Copy,
+        others: impl Fn() -> u64 + Copy,
+    ) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
+        let interval = self.interval.value();
+        move |state, gone| {
+            let Some(state) = state else { return Decision::Keep(true) };
+            let now = self.scale.units_at(at()).max(self.raw(gone)).max(charge.from);
+            // What is not over for sure: the first to be over is what was charged here, or it lies where it did, less what others gave back.
+            let if_first = charge.cost.saturating_mul(interval).saturating_sub(now - charge.from);
+            let where_it_was = charge.to.saturating_sub(now).saturating_sub(others());
+            let ahead = if_first.max(where_it_was).min(self.tat(state).saturating_sub(now));
+            let ahead = if twin!(GiveAllBack) { permits * interval } else { ahead };
+            match ahead.min(permits * interval) {
+                0 => Decision::Keep(true),
+                by => give(self.lowered(state, by)),
+            }
+        }
+    }
+
+    fn given(&self, permits: u64) -> u64 {
+        permits * self.interval.value()
+    }
+
+    fn charge_more(&self, at: u64, permits: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> + Copy {
+        let now = self.scale.units_at(at);
+        move |state, gone| {
+            let now = now.max(self.raw(gone));
+            let state = state.unwrap_or(0);
+            let tat = self.tat(state).max(now);
+            let room = self.interval.divide((now + self.deepest).saturating_sub(tat));
+            match permits.min(room) {
+                0 => Decision::Keep(0),
+                more => Decision::Publish(self.state(tat + more * self.interval.value(), state), more),
+            }
         }
     }
 
@@ -186,6 +308,11 @@ impl Meter for Tat {
     fn memory(&self) -> u64 {
         self.scale.nanos(self.capacity)
     }
+}
+
+/// What is published when something is given back, if it can be.
+fn give(next: Option<u64>) -> Decision<bool> {
+    next.map_or(Decision::Keep(false), |next| Decision::Publish(next, true))
 }
 
 impl Scale {

@@ -14,26 +14,32 @@ use crate::{
 pub(crate) struct Word(CachePadded<AtomicU64>);
 
 impl Word {
-    /// Decides on the state, and again if another call comes first. Lock-free.
-    ///
-    /// AcqRel: whoever goes on by an admission has seen what came before those that it counts. Model: loom-tests/tests/limit.rs.
+    /// See [`update`].
     #[inline(always)]
     pub(crate) fn update<R>(&self, decide: impl Fn(Option<u64>, u64) -> Decision<R>) -> R {
-        let mut state = self.0.load(Acquire);
-        loop {
-            let (next, answer) = match decide(Some(state).filter(|&state| state > 0), 0) {
-                Decision::Keep(answer) => return answer,
-                Decision::Publish(next, answer) => (next, answer),
-            };
-            if twin!(StoreBlindly) {
-                self.0.store(next, Release);
-                return answer;
-            }
-            match self.0.compare_exchange(state, next, AcqRel, Acquire) {
-                Ok(_) => return answer,
-                Err(other) => state = other,
-            }
-            retry();
+        update(&self.0, decide)
+    }
+}
+
+/// Decides on a state, and again if another call comes first. Lock-free.
+///
+/// AcqRel: whoever goes on by an admission has seen what came before those that it counts. Model: loom-tests/tests/limit.rs.
+#[inline(always)]
+pub(super) fn update<R>(word: &AtomicU64, decide: impl Fn(Option<u64>, u64) -> Decision<R>) -> R {
+    let mut state = word.load(Acquire);
+    loop {
+        let (next, answer) = match decide(Some(state).filter(|&state| state > 0), 0) {
+            Decision::Keep(answer) => return answer,
+            Decision::Publish(next, answer) => (next, answer),
+        };
+        if twin!(StoreBlindly) {
+            word.store(next, Release);
+            return answer;
         }
+        match word.compare_exchange(state, next, AcqRel, Acquire) {
+            Ok(_) => return answer,
+            Err(other) => state = other,
+        }
+        retry();
     }
 }

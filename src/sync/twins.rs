@@ -127,6 +127,20 @@ pub enum Twin {
     ShowBlindly,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
+    /// What time has given back already is given back once more.
+    GiveAllBack,
+    /// A call of a set leaves what it was charged before it was refused.
+    KeepTheCharge,
+    /// Half of the calls of a set charge its limits in the other order.
+    OtherOrder,
+    /// What others gave back since is not counted.
+    IgnoreOthers,
+    /// What is given back is counted when it has been.
+    CountAfterwards,
+    /// What is given back is by the time that was known before the state was loaded.
+    TimeBefore,
+    /// A hold is settled without another look at whether it has been.
+    SettleBlindly,
 }
 
 thread_local! {

@@ -140,6 +140,7 @@ fn a_full_table() {
             let builder = ten().algorithm(algorithm).clients(1).on_unknown(on_unknown);
             let (limiter, now) = (builder.build().expect("valid"), Tick(0));
             let unknown = match on_unknown {
+                OnUnknown::Share(_) => unreachable!(),
                 OnUnknown::Allow => Admission::Allowed { remaining: 0, reset_after: FRESH, delay: FRESH },
                 OnUnknown::Deny => Admission::Denied { retry_after: SECOND / 10 },
             };

@@ -8,4 +8,6 @@ mod golden;
 mod jumps;
 mod oracles;
 mod properties;
+mod sets;
+mod shared;
 mod threads;

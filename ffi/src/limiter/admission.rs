@@ -34,7 +34,7 @@ const _: () = assert!(size_of::<windlass_admission>() == 40);
 
 /// A time of the core, which has come from nanoseconds.
 #[inline(always)]
-pub(super) fn nanos(time: Duration) -> u64 {
+pub(crate) fn nanos(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 

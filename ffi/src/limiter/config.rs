@@ -219,13 +219,9 @@ impl Settings {
     }
 }
 
-/// # Safety
-/// `config` is NULL, or points to a `windlass_limiter_config` of some release with its size set.
-pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Settings, Failure> {
-    // SAFETY: the caller's promise.
-    let config = unsafe { sized::read(config) }?;
-    settings::unused(config.flags, config.reserved)?;
-    let algorithm = match config.algorithm {
+/// What a WINDLASS_ALGORITHM_ stands for.
+pub(crate) fn algorithm(number: u32) -> Result<Algorithm, Failure> {
+    Ok(match number {
         WINDLASS_ALGORITHM_GCRA => Algorithm::Gcra,
         WINDLASS_ALGORITHM_TOKEN_BUCKET => Algorithm::TokenBucket,
         WINDLASS_ALGORITHM_LEAKY_QUEUE => Algorithm::LeakyQueue,
@@ -233,7 +229,16 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
         WINDLASS_ALGORITHM_SLIDING_COUNTER => Algorithm::SlidingCounter,
         WINDLASS_ALGORITHM_SLIDING_LOG => Algorithm::SlidingLog,
         other => return wrong("algorithm", other, "a WINDLASS_ALGORITHM_ (0 to 5)"),
-    };
+    })
+}
+
+/// # Safety
+/// `config` is NULL, or points to a `windlass_limiter_config` of some release with its size set.
+pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { sized::read(config) }?;
+    settings::unused(config.flags, config.reserved)?;
+    let algorithm = algorithm(config.algorithm)?;
     let on_unknown = match config.on_unknown {
         WINDLASS_ON_UNKNOWN_DENY => OnUnknown::Deny,
         WINDLASS_ON_UNKNOWN_ALLOW => OnUnknown::Allow,

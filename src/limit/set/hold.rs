@@ -1,0 +1,160 @@
+//! Holds: what has been reserved and not settled.
+//!
+//! A hold is an entry of a table, under a number of its own. Its state is the end of its lease, and whether it has been settled: that only
+//! rises, by one publication, and whoever makes it has settled the hold. With the end of its lease the entry goes by itself. What was charged,
+//! and where, is in the ticket alone.
+
+use super::{admit::MOST, answer::Settled};
+use crate::{
+    error::ConfigError,
+    hash::{Key, KeyHash, Seed},
+    limit::{judge::Clients, meter::Charge},
+    origin::{MAX_STAMP, Origin},
+    sync::{AtomicU64, Ordering::Relaxed, epoch, twin, with_wide},
+    table::{Decision, Full, Geometry, KeyTable, Plan},
+    time::Tick,
+};
+
+/// A hold on permits: what is needed to settle or cancel it, once, at the [`super::LimitSet`] that gave it.
+///
+/// It can be copied, and sent to whoever gets to know what it was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reservation {
+    pub(super) number: u64,
+    pub(super) estimate: u64,
+    pub(super) parts: [Option<Held>; MOST],
+}
+
+/// .. of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Held {
+    pub(super) hash: KeyHash,
+    pub(super) charge: Charge,
+    /// See [`super::refunds::Refunds::done`].
+    pub(super) before: u64,
+}
+
+impl Reservation {
+    /// Permits that it holds, of each limit.
+    #[must_use]
+    pub fn estimate(&self) -> u64 {
+        self.estimate
+    }
+}
+
+/// To hand it to other languages.
+impl From<Reservation> for [u64; WORDS] {
+    fn from(ticket: Reservation) -> [u64; WORDS] {
+        let mut words = [0; WORDS];
+        let (first, parts) = words.split_at_mut(WORDS - MOST * PART);
+        first[0] = ticket.number;
+        first[1] = ticket.estimate;
+        for (i, (part, to)) in ticket.parts.iter().zip(parts.chunks_exact_mut(PART)).enumerate() {
+            if let Some(Held { hash, charge, before }) = part {
+                first[2] |= 1 << i;
+                to.copy_from_slice(&[hash.hi, hash.lo, charge.from, charge.to, *before]);
+            }
+        }
+        words
+    }
+}
+
+/// Of words that were never a ticket it makes one that has expired, short of a guess.
+impl From<[u64; WORDS]> for Reservation {
+    fn from(words: [u64; WORDS]) -> Reservation {
+        let (first, rest) = words.split_at(WORDS - MOST * PART);
+        let (number, estimate, mut parts) = (first[0], first[1], [None; MOST]);
+        for (i, (part, from)) in parts.iter_mut().zip(rest.chunks_exact(PART)).enumerate() {
+            let (hash, charge) =
+                (KeyHash { hi: from[0], lo: from[1] }, Charge { from: from[2], to: from[3], cost: estimate });
+            *part = (first[2] >> i & 1 == 1).then_some(Held { hash, charge, before: from[4] });
+        }
+        Reservation { number, estimate, parts }
+    }
+}
+
+/// Of each limit, and in all.
+const PART: usize = 5;
+const WORDS: usize = 4 + MOST * PART;
+
+pub(super) struct Holds {
+    table: KeyTable,
+    origin: Origin,
+    seed: Seed,
+    next: AtomicU64,
+}
+
+/// Opens a hold that ends at a stamp.
+pub(crate) fn open(table: &impl Clients, hash: KeyHash, until: u64) -> Result<(), Full> {
+    table.update(hash, |_, gone| Decision::Publish((until << 1).max((gone + 1) & !1).max(2), ()))
+}
+
+/// Ends it, if nothing has. Model: loom-tests/tests/sets.rs.
+pub(crate) fn close(table: &impl Clients, hash: KeyHash, at: u64) -> Settled {
+    let closed = table.update(hash, |state, _| match state {
+        Some(state) if state >> 1 <= at => Decision::Keep(Settled::Expired),
+        Some(_) if twin!(SettleBlindly) => Decision::Keep(Settled::Settled { uncharged: 0 }),
+        Some(state) if state & 1 == 1 => Decision::Keep(Settled::Before),
+        Some(state) => Decision::Publish(state | 1, Settled::Settled { uncharged: 0 }),
+        None => Decision::Keep(Settled::Expired),
+    });
+    closed.unwrap_or(Settled::Expired)
+}
+
+impl Holds {
+    pub(super) fn new(holds: usize) -> Result<Holds, ConfigError> {
+        let of_reservations = |error| ConfigError { field: "reservations", ..error };
+        let geometry = Geometry::for_keys(holds).map_err(of_reservations)?;
+        // (The span is for tables that grow.)
+        let plan = Plan { geometry, span: 1 << 40, evict_within: None, limit: None, bytes: None };
+        Ok(Holds {
+            table: KeyTable::new(plan).map_err(of_reservations)?,
+            origin: Origin::new(2, 0, 1),
+            seed: Seed::random(),
+            // (So that those of another set are not taken for one of this.)
+            next: AtomicU64::new(Seed::random().0),
+        })
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.table.bytes()
+    }
+
+    fn stamp(&self, now: Tick) -> u64 {
+        self.origin.at(now).unwrap_or(MAX_STAMP)
+    }
+
+    /// Every hold that ends up to here has ended.
+    pub(super) fn advance(&self, now: Tick) {
+        self.table.advance(self.stamp(now) << 1 | 1);
+        self.table.maintain_a_share();
+    }
+
+    pub(super) fn maintain(&self, budget: usize) -> bool {
+        self.table.maintain(budget)
+    }
+
+    /// A new one for so many nanoseconds from now on: its number.
+    pub(super) fn open(&self, now: Tick, lease: u64) -> Result<u64, Full> {
+        // Relaxed: numbers only have to differ.
+        let number = self.next.fetch_add(1, Relaxed);
+        let until = self.stamp(now).saturating_add(lease).min(MAX_STAMP);
+        with_wide!(self.table.wide(), wide => {
+            open(&self.table.pinned(wide, &epoch::pin()), number.key_hash(self.seed), until)
+        })?;
+        Ok(number)
+    }
+
+    pub(super) fn close(&self, number: u64, now: Tick) -> Settled {
+        let at = self.stamp(now);
+        with_wide!(self.table.wide(), wide => {
+            close(&self.table.pinned(wide, &epoch::pin()), number.key_hash(self.seed), at)
+        })
+    }
+
+    /// Those that have neither been settled nor ended.
+    pub(super) fn open_ones(&self) -> u64 {
+        let gone = self.table.horizon();
+        self.table.count(None, |state| state > gone && state & 1 == 0)
+    }
+}
