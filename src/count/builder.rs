@@ -147,12 +147,7 @@ impl CounterBuilder {
             table: size.bytes(),
             budget: most.map(|_| stock.budget().clone()),
         };
-        Ok(Parts {
-            core: Core::new(spans, size, stock, means(&room)),
-            panes,
-            seed,
-            clock,
-        })
+        Ok(Parts { core: Core::new(spans, size, stock, means(&room)), panes, seed, clock })
     }
 
     /// The keys that it is built for.

@@ -198,7 +198,8 @@ impl Aggregator {
     #[must_use]
     pub fn list(&self) -> TopSnapshot {
         let Some(grid) = self.grid else { return TopSnapshot::unknown() };
-        let mut rows: Vec<(&TopKey, u64, u64)> = self.rows.iter().map(|(key, sum)| self.row(key, *sum)).collect();
+        let mut rows: Vec<(&TopKey, u64, u64)> =
+            self.rows.iter().map(|(key, sum)| self.row(key, *sum)).collect();
         let unseen = match self.keys {
             Keys::Split => self.tail,
             Keys::Shared => clamp(self.tails),

@@ -59,13 +59,7 @@ impl TopK {
     }
 
     /// .. of so many keys.
-    pub(super) fn list_of(
-        &self,
-        panes: Range<u64>,
-        now: Tick,
-        scan: bool,
-        k: usize,
-    ) -> (TopSnapshot, bool) {
+    pub(super) fn list_of(&self, panes: Range<u64>, now: Tick, scan: bool, k: usize) -> (TopSnapshot, bool) {
         let guard = epoch::pin();
         let parts = self.core.parts(panes.clone(), &guard).map(|(generation, _, cells)| Part {
             generation,

@@ -25,19 +25,19 @@ use crate::{
     time::{Clock, Tick, Window},
 };
 pub use aggregate::{Aggregator, Keys, Mismatch};
+use bounded::Found;
 #[cfg(windlass_loom)]
 pub(crate) use bounded::model as bounded_model;
 pub use bounded::{BoundedStats, BoundedTopK, BoundedTopKBuilder};
 pub use builder::TopKBuilder;
 pub use export::{Export, ExportRow};
 pub use key::TopKey;
-use bounded::Found;
 use lower::{Lowering, Step};
 use names::Names;
 use snapshot::Board;
 pub use snapshot::{TopRow, TopSnapshot};
-pub use wire::WireError;
 use std::{fmt, ops::Range, sync::Arc};
+pub use wire::WireError;
 
 /// Keeps the hottest keys of a window, with their counts and a certificate, for any number of threads.
 ///

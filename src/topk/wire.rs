@@ -157,7 +157,11 @@ impl<'b> Reader<'b> {
         let count = usize::try_from(rows).unwrap_or(usize::MAX);
         if rows > capacity || count > Export::MAX_ROWS || count > left / ROW {
             let most = Export::MAX_ROWS.min(left / ROW);
-            return Err(wrong(at, "rows", format!("{rows}, with a capacity of {capacity}, and bytes for {most}")));
+            return Err(wrong(
+                at,
+                "rows",
+                format!("{rows}, with a capacity of {capacity}, and bytes for {most}"),
+            ));
         }
         if self.half("reserved")? != 0 {
             return Err(wrong(self.at - 4, "reserved", "not 0"));
@@ -172,7 +176,11 @@ impl<'b> Reader<'b> {
             all.push(row);
         }
         if self.at != self.bytes.len() {
-            return Err(wrong(self.at, "rows", format!("{} bytes behind the last", self.bytes.len() - self.at)));
+            return Err(wrong(
+                self.at,
+                "rows",
+                format!("{} bytes behind the last", self.bytes.len() - self.at),
+            ));
         }
         Ok(Export { as_of, total, tail, rows: all, capacity, k, pane, first, end, counts_events, seed_id })
     }
@@ -190,7 +198,11 @@ impl<'b> Reader<'b> {
         }
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         if len > TopK::MAX_LEN {
-            return Err(wrong(at + 4, "length of key", format!("{len}, where {} is the most", TopK::MAX_LEN)));
+            return Err(wrong(
+                at + 4,
+                "length of key",
+                format!("{len}, where {} is the most", TopK::MAX_LEN),
+            ));
         }
         let bytes = self.bytes(len, "key")?;
         let (key, mut same) = (TopKey::new(kind, bytes), Vec::with_capacity(len));

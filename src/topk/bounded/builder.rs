@@ -106,11 +106,7 @@ impl BoundedTopKBuilder {
         let clock = settings::clock(self.clock, window)?;
         let plan = Plan::new(self.memory, spans.kept, self.k as u64, self.key_bytes)?;
         let pool = Pool::new(plan).ok_or_else(|| {
-            ConfigError::new(
-                "memory",
-                format_args!("{} bytes", self.memory),
-                "what the system can allocate",
-            )
+            ConfigError::new("memory", format_args!("{} bytes", self.memory), "what the system can allocate")
         })?;
         Ok(BoundedTopK {
             time: Generations::new(spans),

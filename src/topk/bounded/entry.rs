@@ -118,7 +118,8 @@ mod tests {
         assert!((0..UNKNOWN).all(|code| encode(decode(code)) == code));
         assert!((0..UNKNOWN).all(|code| decode(code) < decode(code + 1)));
         let near = |n: u64| [n - 1, n, n + 1];
-        for n in (1..63).map(|bits| 1_u64 << bits).chain([9, 100, 999, 123_456, u64::MAX - 1]).flat_map(near) {
+        for n in (1..63).map(|bits| 1_u64 << bits).chain([9, 100, 999, 123_456, u64::MAX - 1]).flat_map(near)
+        {
             let up = decode(encode(n));
             assert!(up >= n && (up == u64::MAX && n > 1 << 33 || up <= n + n / 8), "{n} {up}");
         }

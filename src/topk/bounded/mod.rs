@@ -129,7 +129,10 @@ impl BoundedTopK {
         let parts: Vec<&Pane> = self.time.with(panes.clone(), &guard).map(|(pane, ..)| pane).collect();
         let totals: Vec<u64> = parts.iter().map(|pane| pane.total()).collect();
         let Some(tables) = parts.iter().find_map(|pane| pane.tables.as_ref()) else {
-            return (0, if self.time.keeps(panes.start) { saturating::sum(totals.into_iter()) } else { u64::MAX });
+            return (
+                0,
+                if self.time.keeps(panes.start) { saturating::sum(totals.into_iter()) } else { u64::MAX },
+            );
         };
         let bucket = tables.slots.of(hash.hi);
         let (lower, upper) = with_wide!(self.pool.wide(), wide => {

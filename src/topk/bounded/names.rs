@@ -47,7 +47,8 @@ impl Names {
     pub(super) fn put(&self, key: &impl Key, hash: KeyHash, seed: Seed) -> Option<u64> {
         key.with_bytes(|kind, bytes| {
             let number = number_of(hash.lo, seed);
-            if number.key_hash(seed) == hash && number.with_bytes(|own, number| own == kind && number == bytes)
+            if number.key_hash(seed) == hash
+                && number.with_bytes(|own, number| own == kind && number == bytes)
             {
                 return Some(NUMBER);
             }

@@ -1,12 +1,16 @@
 //! What a pane has, and where its memory comes from and goes to: as many tables as there may be go round.
 
-use super::{names::Names, plan::Plan, sketch::{LINE, Sketch}, slots::Slots};
+use super::{
+    names::Names,
+    plan::Plan,
+    sketch::{LINE, Sketch},
+    slots::Slots,
+};
 use crate::{
     hash::KeyHash,
     sync::{
-        AnyWide, AtomicU64, Budget, Counter, Flagpole,
-        Ordering::Relaxed,
-        Switch, Tried, epoch, saturating, shard, with_wide,
+        AnyWide, AtomicU64, Budget, Counter, Flagpole, Ordering::Relaxed, Switch, Tried, epoch, saturating,
+        shard, with_wide,
     },
 };
 use std::sync::Arc;

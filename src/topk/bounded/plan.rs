@@ -1,6 +1,10 @@
 //! How much of the memory is what.
 
-use super::{names::Names, sketch::Sketch, slots::{SLOTS, Slots}};
+use super::{
+    names::Names,
+    sketch::Sketch,
+    slots::{SLOTS, Slots},
+};
 use crate::{error::ConfigError, mem::physical_memory};
 
 /// Of one pane; and how many tables there are.
@@ -54,7 +58,8 @@ impl Plan {
         let for_slots = left / 100 * SLOTS_SHARE / bucket_bytes(key_bytes);
         let buckets = for_slots.max(least.buckets);
         let names = names(buckets, key_bytes);
-        let lines = (left.saturating_sub(Slots::bytes(buckets) + names * LINE) / Sketch::bytes(1)).max(LEAST_LINES);
+        let lines =
+            (left.saturating_sub(Slots::bytes(buckets) + names * LINE) / Sketch::bytes(1)).max(LEAST_LINES);
         Ok(Plan { buckets, lines, names, parts, ..least })
     }
 
