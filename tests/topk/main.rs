@@ -6,6 +6,7 @@
 mod common;
 
 mod adversary;
+mod bounded;
 mod errors;
 mod golden;
 mod oracle;
