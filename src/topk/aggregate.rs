@@ -3,7 +3,7 @@
 //! A key has been seen as often as the shards that have told of it say, or more. Of one that has not told of it, it had no more than that shard's tail. All is
 //! kept as sums and maxima, in 128 bits: they come out the same in every order.
 
-use super::{Export, TopKey, TopRow, TopSnapshot, bounded::middle};
+use super::{Export, TopKey, TopRow, TopSnapshot, bounded::guess};
 use crate::time::Tick;
 use std::{collections::BTreeMap, fmt};
 
@@ -205,7 +205,7 @@ impl Aggregator {
             Keys::Shared => clamp(self.tails),
         };
         let order = |a: &(&TopKey, u64, u64), b: &(&TopKey, u64, u64)| {
-            middle(b.1, b.2).cmp(&middle(a.1, a.2)).then_with(|| a.0.cmp(b.0))
+            guess(b.1, b.2).cmp(&guess(a.1, a.2)).then_with(|| a.0.cmp(b.0))
         };
         let (mut tail, mut doubtful) = (unseen, unseen);
         if self.k < rows.len() {
@@ -222,7 +222,7 @@ impl Aggregator {
         };
         let row = |(key, lower, upper): (&TopKey, u64, u64)| TopRow {
             key: key.clone(),
-            count: middle(lower, upper),
+            count: guess(lower, upper),
             lower,
             upper,
         };

@@ -26,7 +26,7 @@ use crate::{
     time::{Clock, Tick, Window},
 };
 pub use builder::BoundedTopKBuilder;
-pub(super) use list::{Found, middle};
+pub(super) use list::{Found, guess};
 use pane::{Pane, Pool};
 use std::{fmt, sync::Arc};
 
@@ -55,7 +55,7 @@ use std::{fmt, sync::Arc};
 ///
 /// # Guarantees
 /// A row's count lies between its bounds ([`TopRow::lower`](crate::TopRow::lower), [`upper`](crate::TopRow::upper)), at every question, and no key that is missing has more than the list's tail.
-/// [`TopRow::count`](crate::TopRow::count) is the middle of the two. A list that is certified is exact: it is as long as the different keys of each pane
+/// [`TopRow::count`](crate::TopRow::count) is the guess of the two. A list that is certified is exact: it is as long as the different keys of each pane
 /// have found a slot, and seldom later. (What that means while others add: [`TopSnapshot`].)
 ///
 /// All calls are lock-free. An add of a hot key is one exchange in two adjacent cache lines, one of another key a few adds on a third line on top. Nothing is

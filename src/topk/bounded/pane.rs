@@ -114,7 +114,6 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct Inside {
-    made: u64,
     /// In use, and of which pane: of several threads that open one all get the same.
     live: Vec<(u64, Arc<Tables>)>,
     used: Vec<Used>,
@@ -134,9 +133,9 @@ const LOOKS: usize = if cfg!(windlass_loom) { 1 } else { 1000 };
 impl Pool {
     /// With first tables, or `None` if there is no memory for them.
     pub(super) fn new(plan: Plan) -> Option<Pool> {
-        let budget = Budget::new(u64::MAX);
+        let budget = Budget::new(plan.arrays().saturating_mul(plan.tables));
         let first = Arc::new(Tables::new(&plan, &budget)?);
-        let inside = Inside { made: 1, clean: vec![first], ..Inside::default() };
+        let inside = Inside { clean: vec![first], ..Inside::default() };
         Some(Pool {
             plan,
             budget,
@@ -192,9 +191,8 @@ impl Pool {
             self.work.set(true);
         }
         let mut tables = inside.clean.pop();
-        if tables.is_none() && inside.made < self.plan.tables {
+        if tables.is_none() && self.budget.left() >= self.plan.arrays() {
             tables = Tables::new(&self.plan, &self.budget).map(Arc::new);
-            inside.made += u64::from(tables.is_some());
         }
         if tables.is_none() {
             // There is no time to do it bit by bit.
@@ -254,7 +252,6 @@ impl Pool {
     /// Nothing is live: gives all back to the system.
     pub(super) fn empty(&self) {
         self.inside.with(|inside| {
-            inside.made = inside.made.saturating_sub((inside.clean.len() + inside.used.len()) as u64);
             inside.clean.clear();
             // (Calls that stall may still use some: those are freed with the last that has them.)
             inside.used.clear();

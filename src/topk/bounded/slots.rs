@@ -16,7 +16,7 @@
 //! key came is kept in the slot: without that a bound would grow with the sketch's noise as long as the pane lasts. But another add of the same key may have
 //! gone to the sketch meanwhile. So whoever adds to the sketch takes a *turn* at the head afterwards, and then looks for the key once more; if it
 //! has a slot by now, the add is counted there as well. And whoever has taken a slot takes a turn, and then looks at the sketch once more, for the bound; until
-//! then the slot is *open*, and has none of its own. Of the two whoever comes second sees the other (twin `NoTurn`; and with `RelaxedCells`).
+//! then the slot is *open*, and has none of its own. Of the two whoever comes second sees the other (twin `NoTurn`).
 //!
 //! **The bar**: no key that has no slot in the bucket has been seen more often than that. Whoever leaves a key without a slot raises it before that ends.
 //!
@@ -114,10 +114,10 @@ impl Bucket<'_> {
         name: impl FnMut() -> Option<u64>,
     ) {
         // Most adds are of keys that have a slot.
-        for slot in &self.0[1..] {
+        for (at, slot) in self.0.iter().enumerate().skip(1) {
             if wide.low(slot) == lo {
                 let old = Entry(wide.load(slot));
-                if old.lo() == lo && !old.is_empty() && wide.cas(slot, old.0, old.plus(n).0) {
+                if old.lo() == lo && !old.is_empty() && self.credit(wide, at, old, n) {
                     return;
                 }
                 break;
@@ -150,18 +150,15 @@ impl Bucket<'_> {
                         return;
                     }
                 }
-                Look::Least(..) if !is_sketched => {
-                    sketch.add(lo, n);
-                    is_sketched = true;
-                    self.turn(wide);
-                    if twin!(NoTurn) {
-                        // .. and without the look behind it.
-                        self.raise(wide, sketch.estimate(lo).upper);
-                        return;
-                    }
-                    continue;
-                }
                 Look::Least(mut at, mut old) => {
+                    if !is_sketched {
+                        sketch.add(lo, n);
+                        is_sketched = true;
+                        self.turn(wide);
+                        if !twin!(NoTurn) {
+                            continue;
+                        }
+                    }
                     // After the turn: of two adds of a key the later one sees both.
                     let estimate = sketch.estimate(lo);
                     if twin!(AnyLesser) {
@@ -187,8 +184,9 @@ impl Bucket<'_> {
     }
 
     /// Whether it was counted.
+    #[inline(always)]
     fn credit(self, wide: impl Wide, at: usize, old: Entry, n: u64) -> bool {
-        let slot = &self.0[1..][at - 1];
+        let slot = &self.0[at];
         if twin!(CreditBlindly) {
             let now = Entry(wide.load(slot));
             return wide.cas(slot, now.0, now.plus(n).0);
