@@ -8,6 +8,7 @@ mod common;
 mod adversary;
 mod bounded;
 mod errors;
+mod exports;
 mod golden;
 mod oracle;
 mod plain;
