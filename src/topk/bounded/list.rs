@@ -137,11 +137,16 @@ impl BoundedTopK {
                 let known = |&(lo, at, entry): &(u64, usize, Entry)| upper(parts[at], lo, entry);
                 let own = sum(same.iter().map(|one| bars[one.1]));
                 let name = same.iter().find(|one| one.2.name() != NONE);
+                let upper = clamp(bar - own + sum(same.iter().map(known)));
+                if upper == 0 {
+                    // It was added no times.
+                    continue;
+                }
                 all.push(Candidate {
                     lo: same[0].0,
                     bucket,
                     lower: clamp(sum(same.iter().map(|one| one.2.count()))),
-                    upper: clamp(bar - own + sum(same.iter().map(known))),
+                    upper,
                     name: name.map(|one| (one.1, one.2.name())),
                 });
             }

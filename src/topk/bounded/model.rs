@@ -1,18 +1,19 @@
 //! What `loom-tests` sees of candidates and sketch: the shipped slots, in the smallest sizes.
 
-use super::{pane::Tables, plan::Plan, slots::Bucket};
+use super::{pane::Tables, plan::Plan, sketch::Sketch, slots::Bucket};
 use crate::sync::{Budget, Portable};
 
-/// One bucket of two slots, before a sketch of so many cells.
+/// One bucket of two slots, before a sketch of so many lines, of two cells each.
 pub struct Hot {
     tables: Tables,
 }
 
 impl Hot {
-    /// Keys share a cell by chance if there are few.
+    /// Nothing was counted yet.
     #[allow(clippy::panic)] // in models
-    pub fn new(cells: u64) -> Hot {
-        let plan = Plan { tables: 1, buckets: 1, lines: cells, names: 0, parts: 1 };
+    #[must_use]
+    pub fn new(lines: u64) -> Hot {
+        let plan = Plan { tables: 1, buckets: 1, lines, names: 0, parts: 1 };
         let tables = Tables::new(&plan, &Budget::new(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
         Hot { tables }
     }
@@ -35,6 +36,11 @@ impl Hot {
             }
             None => (0, self.bucket().bar(Portable).min(sketched())),
         }
+    }
+
+    /// Whether two keys have the same cell of a line.
+    pub fn share(a: u64, b: u64) -> bool {
+        Sketch::cell_of(a) == Sketch::cell_of(b)
     }
 
     /// The keys that have slots, in order.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 const ROWS: usize = if cfg!(windlass_loom) { 1 } else { 4 };
 
 /// Cells of a row on a line.
-const CELLS: usize = if cfg!(windlass_loom) { 1 } else { 4 };
+const CELLS: usize = if cfg!(windlass_loom) { 2 } else { 4 };
 
 /// Cells of a line.
 pub(super) const LINE: usize = ROWS * CELLS;
@@ -75,6 +75,12 @@ impl Sketch {
         #[allow(clippy::cast_possible_truncation)] // it was allocated
         let line = below(hash, self.lines) as usize;
         Spot { first: line * LINE, cells: hash }
+    }
+
+    /// Which of the first row's cells is a key's, for models.
+    #[cfg(windlass_loom)]
+    pub(super) fn cell_of(lo: u64) -> usize {
+        mix(lo ^ APART) as usize % CELLS
     }
 
     #[inline(always)]

@@ -16,7 +16,8 @@
 //! key came is kept in the slot: without that a bound would grow with the sketch's noise as long as the pane lasts. But another add of the same key may have
 //! gone to the sketch meanwhile. So whoever adds to the sketch takes a *turn* at the head afterwards, and then looks for the key once more; if it
 //! has a slot by now, the add is counted there as well. And whoever has taken a slot takes a turn, and then looks at the sketch once more, for the bound; until
-//! then the slot is *open*, and has none of its own. Of the two whoever comes second sees the other (twin `NoTurn`).
+//! then the slot is *open*, and has none of its own. Of the two whoever comes second sees the other. (Twin `NoTurn`: the noise that the first has made keeps the second out, and
+//! what it has added is in no bound.)
 //!
 //! **The bar**: no key that has no slot in the bucket has been seen more often than that. Whoever leaves a key without a slot raises it before that ends.
 //!
