@@ -15,7 +15,7 @@
 //! Keys are `u64`. Time is given with every event. A window has 6 panes, and an iteration is a window: the same number of events for every function,
 //! summed over the threads. For windlass it begins a generation in which each key that comes needs a row, and for `TopK` its name; the maps know all
 //! keys beforehand and forget nothing. After every iteration the counts of the 200 hottest keys and of some 1000 others are compared with the right
-//! ones (of heavykeeper those of the 20 hottest, to 5 %).
+//! ones (of `BoundedTopK`, in 1 MiB, and heavykeeper those of the 20 hottest, to 5 %).
 
 #![allow(clippy::expect_used, clippy::panic)] // a benchmark that cannot go on, or whose answers are wrong, ends there
 
@@ -43,7 +43,7 @@ use std::{
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use support::{
     counter::{Course, Entry, Load, PANES, Stream},
-    counters::{AhashMap, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
+    counters::{AhashMap, Approx, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
     host,
     memory::Counted,
     pane_changes,
@@ -63,20 +63,22 @@ const QUICK: [Load; 2] = [
     Load { events: 2_000 * PANES, heats: 3, ..HOT },
 ];
 
-const FUNCTIONS: [Entry; 10] = [
+const FUNCTIONS: [Entry; 12] = [
     Entry::of::<Exact<SINGLE>>(),
     Entry::of::<Exact<BATCH>>(),
     Entry::of::<Exact<WRITER>>(),
     Entry::of::<Counting<SINGLE>>(),
     Entry::of::<Counting<BATCH>>(),
     Entry::of::<Counting<WRITER>>(),
+    Entry::of::<Approx<SINGLE>>(),
+    Entry::of::<Approx<BATCH>>(),
     Entry::of::<AhashMap>(),
     Entry::of::<Dash>(),
     Entry::of::<HeavyKeeper>(),
     Entry::of::<MutexTextbook>(),
 ];
 
-const DEMANDS_1M: [Demand; 12] = [
+const DEMANDS_1M: [Demand; 15] = [
     demand("windlass_exact", "ahash_map", [Some(0.6), None]),
     demand("windlass_exact", "dashmap", [None, Some(1.5)]),
     demand("windlass_exact", "textbook", [Some(5.0), Some(5.0)]),
@@ -89,6 +91,9 @@ const DEMANDS_1M: [Demand; 12] = [
     demand("windlass_counter_batch", "dashmap", [None, Some(2.5)]),
     demand("windlass_writer", "dashmap", [None, None]),
     demand("windlass_exact", "heavykeeper", [None, None]),
+    demand("windlass_approx", "windlass_exact", [Some(1.0), None]),
+    demand("windlass_approx_batch", "windlass_exact_batch", [None, None]),
+    demand("windlass_approx", "heavykeeper", [None, None]),
 ];
 const DEMANDS_HOT: [Demand; 3] = [
     demand("windlass_writer", "dashmap", [None, None]),

@@ -38,10 +38,10 @@ fn displaced_while_added_to() {
         let hot = Arc::new(Hot::new(8));
         hot.add(1, 1);
         hot.add(2, 9);
-        let other = beside(&hot, |hot| hot.add(1, 2));
+        let other = beside(&hot, |hot| hot.add(1, 7));
         hot.add(3, 5);
         other.join().unwrap();
-        check(&hot, &[(1, 3), (2, 9), (3, 5)]);
+        check(&hot, &[(1, 8), (2, 9), (3, 5)]);
     });
 }
 
