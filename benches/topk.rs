@@ -10,6 +10,7 @@
 //! - `count_1m`: a million keys, by Zipf 1.0.
 //! - `count_hot`: every thread adds to the same one key.
 //! - `topk_read`: how long it takes to read the 100 hottest keys while one thread adds, or two.
+//! - `merge_16`: how long it takes to merge the exports of 16 shards, of 1000 rows each, into a list of 100.
 //! - `pane_changes`: how long single adds take while panes change, beside the same adds when they do not.
 //!
 //! Keys are `u64`. Time is given with every event. A window has 6 panes, and an iteration is a window: the same number of events for every function,
@@ -24,6 +25,7 @@ mod support {
     pub(crate) mod counters;
     pub(crate) mod host;
     pub(crate) mod memory;
+    pub(crate) mod merges;
     pub(crate) mod mix;
     pub(crate) mod pane_changes;
     pub(crate) mod race;
@@ -46,7 +48,7 @@ use support::{
     counters::{AhashMap, Approx, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
     host,
     memory::Counted,
-    pane_changes,
+    merges, pane_changes,
     ratios::{self, Demand, Measured},
     request::{Request, THREADS},
     top_reads,
@@ -129,6 +131,7 @@ fn main() {
         let demands: &[Demand] = if load.keys == 1 { &DEMANDS_HOT } else { &DEMANDS_1M };
         ratios::print(&measured, &names, demands, "");
     }
+    merges::run(&mut criterion);
     criterion.final_summary();
     if !request.only_lists {
         top_reads::run(&loads[0], &streams[0].events, &request);

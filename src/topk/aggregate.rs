@@ -5,7 +5,7 @@
 
 use super::{Export, TopKey, TopRow, TopSnapshot, bounded::guess};
 use crate::time::Tick;
-use std::{collections::BTreeMap, fmt};
+use std::{collections::HashMap, fmt};
 
 /// Where keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Keys {
 /// their counts follow from them. Else more rows of each shard may do: those of one with a greater `k`.
 ///
 /// # Cost
-/// Merging takes time in proportion to rows, and the logarithm of keys; memory for each different key.
+/// Merging takes time in proportion to rows, a list in proportion to keys; memory for each different key.
 #[derive(Clone, Debug)]
 pub struct Aggregator {
     k: usize,
@@ -56,7 +56,7 @@ pub struct Aggregator {
     /// Of all shards: their sum, and the greatest.
     tails: u128,
     tail: u64,
-    rows: BTreeMap<TopKey, Sum>,
+    rows: HashMap<TopKey, Sum>,
     exports: u64,
 }
 
@@ -110,7 +110,7 @@ impl Aggregator {
             total: 0,
             tails: 0,
             tail: 0,
-            rows: BTreeMap::new(),
+            rows: HashMap::new(),
             exports: 0,
         }
     }

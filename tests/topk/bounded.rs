@@ -270,7 +270,7 @@ fn recall() {
             counts[at(draws[at(i - events)])] -= 1;
         }
         top.add_at(key, 1, Tick(i));
-        if (i + 1) % (events / 16) == 0 && i + 1 > events {
+        if (i + 1).is_multiple_of(events / 16) && i + 1 > events {
             let list = top.top_complete_at(Tick(i + 1));
             let mut all: Vec<u64> = (0..keys).collect();
             all.select_nth_unstable_by_key(99, |&key| (std::cmp::Reverse(counts[at(key)]), key));
@@ -399,7 +399,7 @@ fn settings() {
 fn silence() {
     let top = builder(&GRID, 5).memory(1 << 20).build().expect("valid");
     for pane in 0..30 {
-        (0..100_u64).for_each(|key| drop(top.add_at(key, 1, Tick(pane * 100))));
+        top.add_batch_at(&Vec::from_iter(0..100_u64), Tick(pane * 100));
         while top.maintain_at(Tick(pane * 100), 10_000) {}
     }
     assert!(top.memory_bytes() > 0 && top.memory_bytes() <= 1 << 20);

@@ -13,16 +13,16 @@ use windlass::{
 
 /// A shard's structure, of either kind.
 enum Shard {
-    Exact(TopK),
-    Bounded(BoundedTopK),
+    Exact(Box<TopK>),
+    Bounded(Box<BoundedTopK>),
 }
 
 impl Shard {
     fn add(&self, key: u64, n: u64, now: u64) {
         match self {
-            Shard::Exact(top) => drop(top.add_at(key, n, Tick(now))),
-            Shard::Bounded(top) => drop(top.add_at(key, n, Tick(now))),
-        }
+            Shard::Exact(top) => top.add_at(key, n, Tick(now)),
+            Shard::Bounded(top) => top.add_at(key, n, Tick(now)),
+        };
     }
 
     fn export(&self, now: u64) -> Export {
@@ -42,9 +42,11 @@ enum Kind {
 
 fn shard(kind: Kind, k: usize) -> Shard {
     match kind {
-        Kind::Exact => Shard::Exact(GRID.builder(k).capacity(5000).seed(Seed(7)).build().expect("valid")),
-        Kind::Roomy => Shard::Bounded(builder(&GRID, k).memory(1 << 20).build().expect("valid")),
-        Kind::Tight => Shard::Bounded(builder(&GRID, k).memory(30_000).build().expect("valid")),
+        Kind::Exact => {
+            Shard::Exact(Box::new(GRID.builder(k).capacity(5000).seed(Seed(7)).build().expect("valid")))
+        }
+        Kind::Roomy => Shard::Bounded(Box::new(builder(&GRID, k).memory(1 << 20).build().expect("valid"))),
+        Kind::Tight => Shard::Bounded(Box::new(builder(&GRID, k).memory(30_000).build().expect("valid"))),
     }
 }
 

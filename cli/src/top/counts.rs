@@ -21,8 +21,8 @@ pub(super) struct Counts {
 }
 
 enum Top {
-    Exact(TopK),
-    Bounded(BoundedTopK),
+    Exact(Box<TopK>),
+    Bounded(Box<BoundedTopK>),
 }
 
 /// Bytes, with `--approx`.
@@ -47,7 +47,7 @@ impl Counts {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(|error| refused(args, capacity, &error))?;
-        Ok(Counts { top: Top::Exact(top), refused: 0 })
+        Ok(Counts { top: Top::Exact(Box::new(top)), refused: 0 })
     }
 
     fn bounded(args: &TopArgs) -> Result<Counts, Failure> {
@@ -59,7 +59,7 @@ impl Counts {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(|error| refused(args, 0, &error))?;
-        Ok(Counts { top: Top::Bounded(top), refused: 0 })
+        Ok(Counts { top: Top::Bounded(Box::new(top)), refused: 0 })
     }
 
     /// Counts some of a batch.

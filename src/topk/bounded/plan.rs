@@ -106,6 +106,7 @@ fn names(buckets: u64, key_bytes: u64) -> u64 {
 }
 
 #[cfg(all(test, not(windlass_loom)))]
+#[allow(clippy::expect_used)] // clippy knows tests only by their attribute
 mod tests {
     use super::*;
 

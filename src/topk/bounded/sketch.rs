@@ -79,6 +79,7 @@ impl Sketch {
 
     /// Which of the first row's cells is a key's, for models.
     #[cfg(windlass_loom)]
+    #[allow(clippy::cast_possible_truncation)] // less than CELLS
     pub(super) fn cell_of(lo: u64) -> usize {
         mix(lo ^ APART) as usize % CELLS
     }
@@ -90,6 +91,7 @@ impl Sketch {
 
     #[inline(always)]
     fn cell(&self, spot: Spot, row: usize) -> &AtomicU32 {
+        #[allow(clippy::cast_possible_truncation)] // less than CELLS
         let which = (spot.cells >> (8 * row)) as usize % CELLS;
         &self.cells[spot.first + row * CELLS + which]
     }
@@ -177,6 +179,7 @@ fn add_much(cell: &AtomicU32, n: u64) -> u64 {
 }
 
 #[cfg(all(test, not(windlass_loom)))]
+#[allow(clippy::expect_used)] // clippy knows tests only by their attribute
 mod tests {
     use super::*;
 
