@@ -52,8 +52,9 @@ impl Plan {
             return Err(ConfigError::new("memory", format_args!("{memory} bytes"), limit));
         }
         let each = memory / least.tables;
-        // No more than a 32nd for the total.
-        let parts = usize::try_from(each / 32 / LINE).unwrap_or(8).clamp(1, 8);
+        // No more than a 32nd for the total, and no more than there is beyond the least.
+        let spare = (each / 32 / LINE).min(1 + (each - least.bytes()) / LINE);
+        let parts = usize::try_from(spare).unwrap_or(8).clamp(1, 8);
         let left = each - BESIDE - parts as u64 * LINE;
         let for_slots = left / 100 * SLOTS_SHARE / bucket_bytes(key_bytes);
         let buckets = for_slots.max(least.buckets);
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn within_the_ceiling() {
         for kept in [2, 17, 300] {
-            for (k, key_bytes) in [(1, 0), (100, 0), (100, 24), (5000, 1000)] {
+            for (k, key_bytes) in [(1, 0), (100, 0), (100, 24), (300, 1000)] {
                 let least = Plan::least(kept, k, key_bytes).all();
                 for memory in [least, least + 1, 3 * least, 100 * least] {
                     let plan = Plan::new(memory, kept, k, key_bytes).expect("enough");
