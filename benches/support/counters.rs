@@ -126,6 +126,10 @@ impl<const WAY: u8> Contender for Approx<WAY> {
     const ROUGH: bool = true;
     type Scratch<'c> = ();
 
+    fn has_stalled(&self) -> bool {
+        self.0.stats().without > 0
+    }
+
     fn new(load: &Load) -> Self {
         let [window, pane] = [load.window(), load.pane()].map(Duration::from_nanos);
         let builder = BoundedTopK::builder(window, pane, K).memory(1 << 20).key_bytes(0).seed(SEED);

@@ -132,6 +132,10 @@ impl Aggregator {
         self.tails += u128::from(export.tail);
         self.tail = self.tail.max(export.tail);
         self.exports += 1;
+        // (Of keys that may be on several shards most are there by now.)
+        if self.rows.is_empty() || self.keys == Keys::Split {
+            self.rows.reserve(export.rows.len());
+        }
         for row in &export.rows {
             let sum = match self.rows.get_mut(&row.key) {
                 Some(sum) => sum,
