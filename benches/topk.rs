@@ -10,12 +10,13 @@
 //! - `count_1m`: a million keys, by Zipf 1.0.
 //! - `count_hot`: every thread adds to the same one key.
 //! - `topk_read`: how long it takes to read the 100 hottest keys while one thread adds, or two.
+//! - `merge_16`: how long it takes to merge the exports of 16 shards, of 1000 rows each, into a list of 100.
 //! - `pane_changes`: how long single adds take while panes change, beside the same adds when they do not.
 //!
 //! Keys are `u64`. Time is given with every event. A window has 6 panes, and an iteration is a window: the same number of events for every function,
 //! summed over the threads. For windlass it begins a generation in which each key that comes needs a row, and for `TopK` its name; the maps know all
 //! keys beforehand and forget nothing. After every iteration the counts of the 200 hottest keys and of some 1000 others are compared with the right
-//! ones (of heavykeeper those of the 20 hottest, to 5 %).
+//! ones (of `BoundedTopK`, in 1 MiB, and heavykeeper those of the 20 hottest, to 5 %).
 
 #![allow(clippy::expect_used, clippy::panic)] // a benchmark that cannot go on, or whose answers are wrong, ends there
 
@@ -24,6 +25,7 @@ mod support {
     pub(crate) mod counters;
     pub(crate) mod host;
     pub(crate) mod memory;
+    pub(crate) mod merges;
     pub(crate) mod mix;
     pub(crate) mod pane_changes;
     pub(crate) mod race;
@@ -43,10 +45,10 @@ use std::{
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use support::{
     counter::{Course, Entry, Load, PANES, Stream},
-    counters::{AhashMap, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
+    counters::{AhashMap, Approx, BATCH, Counting, Dash, Exact, HeavyKeeper, MutexTextbook, SINGLE, WRITER},
     host,
     memory::Counted,
-    pane_changes,
+    merges, pane_changes,
     ratios::{self, Demand, Measured},
     request::{Request, THREADS},
     top_reads,
@@ -63,20 +65,22 @@ const QUICK: [Load; 2] = [
     Load { events: 2_000 * PANES, heats: 3, ..HOT },
 ];
 
-const FUNCTIONS: [Entry; 10] = [
+const FUNCTIONS: [Entry; 12] = [
     Entry::of::<Exact<SINGLE>>(),
     Entry::of::<Exact<BATCH>>(),
     Entry::of::<Exact<WRITER>>(),
     Entry::of::<Counting<SINGLE>>(),
     Entry::of::<Counting<BATCH>>(),
     Entry::of::<Counting<WRITER>>(),
+    Entry::of::<Approx<SINGLE>>(),
+    Entry::of::<Approx<BATCH>>(),
     Entry::of::<AhashMap>(),
     Entry::of::<Dash>(),
     Entry::of::<HeavyKeeper>(),
     Entry::of::<MutexTextbook>(),
 ];
 
-const DEMANDS_1M: [Demand; 12] = [
+const DEMANDS_1M: [Demand; 15] = [
     demand("windlass_exact", "ahash_map", [Some(0.6), None]),
     demand("windlass_exact", "dashmap", [None, Some(1.5)]),
     demand("windlass_exact", "textbook", [Some(5.0), Some(5.0)]),
@@ -89,6 +93,9 @@ const DEMANDS_1M: [Demand; 12] = [
     demand("windlass_counter_batch", "dashmap", [None, Some(2.5)]),
     demand("windlass_writer", "dashmap", [None, None]),
     demand("windlass_exact", "heavykeeper", [None, None]),
+    demand("windlass_approx", "windlass_exact", [Some(1.0), None]),
+    demand("windlass_approx_batch", "windlass_exact_batch", [None, None]),
+    demand("windlass_approx", "heavykeeper", [None, None]),
 ];
 const DEMANDS_HOT: [Demand; 3] = [
     demand("windlass_writer", "dashmap", [None, None]),
@@ -124,6 +131,7 @@ fn main() {
         let demands: &[Demand] = if load.keys == 1 { &DEMANDS_HOT } else { &DEMANDS_1M };
         ratios::print(&measured, &names, demands, "");
     }
+    merges::run(&mut criterion);
     criterion.final_summary();
     if !request.only_lists {
         top_reads::run(&loads[0], &streams[0].events, &request);

@@ -44,6 +44,11 @@ impl Seed {
         Seed(RandomState::new().hash_one(0x5eed_u64))
     }
 
+    /// A number by which two can be told to be the same, and that does not give them away.
+    pub(crate) fn id(self) -> u64 {
+        xxh3_64_with_seed(b"windlass seed", self.0)
+    }
+
     /// The seed of a namespace: the same key hashes differently in each. One structure can so hold the ids of several
     /// sources without mixing them up.
     ///

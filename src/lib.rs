@@ -9,6 +9,7 @@
 //! | how many are ahead of me? who is next? | [`FifoIndex`] | no tree: a rank is a subtraction |
 //! | how often was this key seen in the window? and all of them? | [`WindowedCounter`], [`WindowedTotal`] | exact, in panes |
 //! | which keys are the hottest? | [`TopK`] | exact and certified, with bounds where it is not |
+//! | .. in memory that is given, whatever the keys are? .. over several shards? | [`BoundedTopK`], [`Aggregator`] | bounds that always hold |
 //! | which node owns this key? which n? what moves when one comes or goes? | [`HashRing`] | changed under its readers; the same placement everywhere |
 //!
 //! ```
@@ -70,7 +71,10 @@ pub use limit::{
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
-pub use topk::{TopK, TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats};
+pub use topk::{
+    Aggregator, BoundedStats, BoundedTopK, BoundedTopKBuilder, Export, ExportRow, Keys, Mismatch, TopK,
+    TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats, WireError,
+};
 pub use verdict::Verdict;
 
 #[cfg(doctest)]
@@ -92,6 +96,6 @@ pub mod model {
         pane::model::*,
         sync::twins::{Twin, with},
         table::model::*,
-        topk::model::*,
+        topk::{bounded_model::*, model::*},
     };
 }

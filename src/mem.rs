@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use crate::sync::{AtomicU64, Budget, Share};
+use crate::sync::{AtomicPair, AtomicU32, AtomicU64, Budget, Share};
 use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     ops::{Deref, Range},
@@ -50,6 +50,22 @@ unsafe impl Zeroable for Line {
     #[cfg(windlass_loom)]
     fn zero() -> Line {
         Line(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+// SAFETY: 16 bytes of integers; 0 is a value (0, 0), nothing needs drop.
+unsafe impl Zeroable for AtomicPair {
+    #[cfg(windlass_loom)]
+    fn zero() -> AtomicPair {
+        AtomicPair::new(crate::sync::Pair::default())
+    }
+}
+
+// SAFETY: an integer; 0 is a value, nothing needs drop.
+unsafe impl Zeroable for AtomicU32 {
+    #[cfg(windlass_loom)]
+    fn zero() -> AtomicU32 {
+        AtomicU32::new(0)
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use ahash::RandomState;
 use dashmap::DashMap;
-use windlass::{Added, Seed, Tick, TopK, WindowedCounter, Writer};
+use windlass::{Added, BoundedTopK, Seed, Tick, TopK, WindowedCounter, Writer};
 
 use super::{
     counter::{Contender, Event, K, Load},
@@ -116,6 +116,45 @@ ours!(
     ["windlass_counter", "windlass_counter_batch", "windlass_counter_writer"],
     |_, _| None
 );
+
+/// `BoundedTopK` in 1 MiB: `add_at`, or `add_each`.
+pub(crate) struct Approx<const WAY: u8>(BoundedTopK);
+
+impl<const WAY: u8> Contender for Approx<WAY> {
+    const NAME: &'static str = ["windlass_approx", "windlass_approx_batch"][WAY as usize];
+    const FORGETS: bool = true;
+    const ROUGH: bool = true;
+    type Scratch<'c> = ();
+
+    fn has_stalled(&self) -> bool {
+        self.0.stats().without > 0
+    }
+
+    fn new(load: &Load) -> Self {
+        let [window, pane] = [load.window(), load.pane()].map(Duration::from_nanos);
+        let builder = BoundedTopK::builder(window, pane, K).memory(1 << 20).key_bytes(0).seed(SEED);
+        Approx(builder.build().expect("the load is valid"))
+    }
+
+    #[inline]
+    fn take(&self, events: &[Event], start: u64, (): &mut ()) -> u64 {
+        if WAY == BATCH {
+            let event = |i: usize| (events[i].0, 1, Tick(start + events[i].1));
+            return self.0.add_each(events.len(), event).counted;
+        }
+        let add = |&(key, after): &Event| counted(self.0.add_at(key, 1, Tick(start + after)));
+        events.iter().map(add).sum()
+    }
+
+    fn count(&self, key: u64, now: u64) -> u64 {
+        let (lower, upper) = self.0.bounds_at(key, Tick(now));
+        lower + (upper - lower) / 2
+    }
+
+    fn memory_bytes(&self) -> Option<u64> {
+        Some(self.0.memory_bytes())
+    }
+}
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -4,6 +4,7 @@
 mod common;
 
 mod arena;
+mod bounded;
 mod bucket;
 mod claims;
 mod closing;

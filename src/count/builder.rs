@@ -31,11 +31,11 @@ pub struct CounterBuilder {
 
 /// What counters with keys and without have in common.
 #[derive(Clone, Debug)]
-struct Grid {
-    window: Window,
+pub(crate) struct Grid {
+    pub(crate) window: Window,
     pane: Window,
-    lateness: Window,
-    max_jump: Option<Window>,
+    pub(crate) lateness: Window,
+    pub(crate) max_jump: Option<Window>,
 }
 
 /// Panes that may be kept: a question looks at all of them.
@@ -225,8 +225,14 @@ impl TotalBuilder {
 }
 
 impl Grid {
-    fn new(window: Window, pane: Window) -> Grid {
+    pub(crate) fn new(window: Window, pane: Window) -> Grid {
         Grid { window, pane, lateness: settings::nothing(window), max_jump: None }
+    }
+
+    /// With a generation for each pane.
+    pub(crate) fn single_panes(&self) -> Result<(Panes, Spans), ConfigError> {
+        let (panes, spans, _) = self.spans()?;
+        Ok((panes, Spans { panes: 1, ..spans }))
     }
 
     /// .. and how many lines a row has.

@@ -21,7 +21,7 @@ use crate::{
 };
 pub use batch::Tally;
 pub use builder::{CounterBuilder, TotalBuilder};
-pub(crate) use builder::{Parts, Room};
+pub(crate) use builder::{Grid, Parts, Room};
 use std::{fmt, ops::Range};
 pub(crate) use table::Row;
 pub use total::WindowedTotal;

@@ -46,13 +46,13 @@ pub(crate) use wide::{AnyWide, AtomicPair, Pair, Wide, is_lock_free, with_wide};
 #[cfg(not(windlass_loom))]
 pub(crate) use std::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering, fence},
+    atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence},
 };
 
 #[cfg(windlass_loom)]
 pub(crate) use loom::sync::{
     Arc,
-    atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering, fence},
+    atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering, fence},
 };
 
 /// Called before an attempt is made again because another thread's step came first.

@@ -125,6 +125,14 @@ pub enum Twin {
     LowerAtOnce,
     /// A list is shown in the place of one that was begun later.
     ShowBlindly,
+    /// A count is added to whatever key has the slot by now.
+    CreditBlindly,
+    /// A key takes the first slot whose key has less, not the least.
+    AnyLesser,
+    /// A key goes before what it was seen is in the sketch.
+    DisplaceFirst,
+    /// Whoever adds to the sketch takes no turn, and does not look for the key once more.
+    NoTurn,
     /// Cells are loaded and exchanged with Relaxed.
     RelaxedCells,
     /// What time has given back already is given back once more.

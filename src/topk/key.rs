@@ -46,6 +46,31 @@ impl TopKey {
         }
     }
 
+    /// What [`TopKey::new`] makes it of: its kind, and its bytes behind those in `out`.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> u32 {
+        match self {
+            TopKey::Bytes(bytes) => {
+                out.extend_from_slice(bytes);
+                0
+            }
+            TopKey::Number(number) => {
+                out.extend_from_slice(&number.to_le_bytes());
+                1
+            }
+            TopKey::Hash(hi, lo) => {
+                out.extend_from_slice(&lo.to_le_bytes());
+                out.extend_from_slice(&hi.to_le_bytes());
+                2
+            }
+            TopKey::Namespaced(name, key) => {
+                // (No longer than a key may be.)
+                out.extend_from_slice(&u32::try_from(name.len()).unwrap_or(u32::MAX).to_le_bytes());
+                out.extend_from_slice(name);
+                key.write(out).saturating_add(4)
+            }
+        }
+    }
+
     /// From what [`crate::Key::with_bytes`] told. (Kinds that it does not have are bytes.)
     pub(super) fn new(kind: u32, bytes: &[u8]) -> TopKey {
         let known = match kind {

@@ -55,6 +55,11 @@ const AHEAD: usize = 16;
 impl TopK {
     /// The list over these panes. `scan`: all rows may be looked at. Whether they would have to be, and were not.
     pub(super) fn list(&self, panes: Range<u64>, now: Tick, scan: bool) -> (TopSnapshot, bool) {
+        self.list_of(panes, now, scan, self.k)
+    }
+
+    /// .. of so many keys.
+    pub(super) fn list_of(&self, panes: Range<u64>, now: Tick, scan: bool, k: usize) -> (TopSnapshot, bool) {
         let guard = epoch::pin();
         let parts = self.core.parts(panes.clone(), &guard).map(|(generation, _, cells)| Part {
             generation,
@@ -70,27 +75,27 @@ impl TopK {
             find(&mut found, at, part, part.generation.table.marked(&guard));
         }
         self.count(&mut found, &parts, |part| part.unmarked > 0, &guard);
-        let mut last = self.last(&mut found);
+        let mut last = last_of(&mut found, k);
         let short = unseen > 0 && unseen.saturating_add(refused) >= last;
         if short && scan {
             // What was refused may be any key's. Where that is too much for a certificate the list is that of those with rows.
             let least = if last > refused { last - refused } else { last.max(1) };
             unseen = self.scan(&mut found, &parts, least, &guard);
-            last = self.last(&mut found);
+            last = last_of(&mut found, k);
         }
-        let mut list = self.close(found, last, &parts, unseen.saturating_add(refused), &guard);
+        let mut list = self.close(found, (k, last), &parts, unseen.saturating_add(refused), &guard);
         list.total = self.core.total(panes.clone(), &guard);
         list.as_of = now;
         list.start = Tick(panes.start.saturating_mul(self.panes.pane));
         list.end = Tick(panes.end.saturating_mul(self.panes.pane));
-        if self.core.keeps(panes.start) {
-            // Half of what the last has in a pane: the rest is room for it to become less.
-            self.next.store((last / self.panes.window / 2).max(1), Relaxed);
-        } else {
+        if !self.core.keeps(panes.start) {
             // Some of it has left.
             list.certified = false;
             list.tail = u64::MAX;
             list.rows.iter_mut().for_each(|row| row.upper = u64::MAX);
+        } else if k == self.k {
+            // Half of what the last has in a pane: the rest is room for it to become less.
+            self.next.store((last / self.panes.window / 2).max(1), Relaxed);
         }
         (list, short && !scan && refused < last.max(1))
     }
@@ -143,14 +148,6 @@ impl TopK {
         Some(KeyHash { hi, lo: candidate.lo })
     }
 
-    /// The count of the last of the list, 0 if it is shorter.
-    fn last(&self, found: &mut [Candidate]) -> u64 {
-        if found.len() < self.k {
-            return 0;
-        }
-        found.select_nth_unstable_by_key(self.k - 1, |candidate| Reverse(candidate.count)).1.count
-    }
-
     /// Looks at all rows for candidates, such that what a key has that is none is less than `least`. How much that is at most.
     fn scan(&self, found: &mut Vec<Candidate>, parts: &[Part<'_>], least: u64, guard: &Guard) -> u64 {
         self.scans.add(1);
@@ -169,12 +166,12 @@ impl TopK {
     fn close(
         &self,
         found: Vec<Candidate>,
-        last: u64,
+        (k, last): (usize, u64),
         parts: &[Part<'_>],
         unseen: u64,
         guard: &Guard,
     ) -> TopSnapshot {
-        let (mut bytes, mut ranking) = (Vec::new(), Ranking::new(self.k));
+        let (mut bytes, mut ranking) = (Vec::new(), Ranking::new(k));
         for candidate in found {
             let upper = candidate.count.saturating_add(self.unknown(&candidate, parts, guard));
             if candidate.count < last {
@@ -186,7 +183,7 @@ impl TopK {
         let (rows, rest) = ranking.done();
         let mut list = TopSnapshot::unknown();
         list.tail = rest.any.max(unseen);
-        let none_missing = match rows.get(self.k - 1) {
+        let none_missing = match rows.get(k - 1) {
             Some(last) => unseen.max(rest.doubtful) < last.lower,
             None => list.tail == 0,
         };
@@ -210,6 +207,14 @@ impl TopK {
         });
         saturating::sum(doubtful.map(|part| part.refused))
     }
+}
+
+/// The count of the last of a list of `k`, 0 if it is shorter.
+fn last_of(found: &mut [Candidate], k: usize) -> u64 {
+    if found.len() < k {
+        return 0;
+    }
+    found.select_nth_unstable_by_key(k - 1, |candidate| Reverse(candidate.count)).1.count
 }
 
 impl Candidate {

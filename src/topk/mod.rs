@@ -1,8 +1,11 @@
 //! Which keys are the hottest?
 
 mod add;
+mod aggregate;
 mod batch;
+mod bounded;
 mod builder;
+mod export;
 mod key;
 mod list;
 mod lower;
@@ -11,6 +14,7 @@ pub(crate) mod model;
 mod names;
 mod rank;
 mod snapshot;
+mod wire;
 mod writer;
 
 use crate::{
@@ -20,13 +24,20 @@ use crate::{
     sync::{AtomicU64, Counter, Ordering::Relaxed, Tried, epoch},
     time::{Clock, Tick, Window},
 };
+pub use aggregate::{Aggregator, Keys, Mismatch};
+use bounded::Found;
+#[cfg(windlass_loom)]
+pub(crate) use bounded::model as bounded_model;
+pub use bounded::{BoundedStats, BoundedTopK, BoundedTopKBuilder};
 pub use builder::TopKBuilder;
+pub use export::{Export, ExportRow};
 pub use key::TopKey;
 use lower::{Lowering, Step};
 use names::Names;
 use snapshot::Board;
 pub use snapshot::{TopRow, TopSnapshot};
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
+pub use wire::WireError;
 
 /// Keeps the hottest keys of a window, with their counts and a certificate, for any number of threads.
 ///
@@ -183,6 +194,24 @@ impl TopK {
     #[must_use]
     pub fn top_complete_at(&self, now: Tick) -> TopSnapshot {
         self.list(self.panes.complete(now), now, true).0
+    }
+
+    /// What an [`Aggregator`] needs to know of the pane of `now` and those before it that make up the window: ten times the keys of a list.
+    #[must_use]
+    pub fn export_at(&self, now: Tick) -> Export {
+        self.export(self.panes.current(now), now)
+    }
+
+    /// .. of the panes before that of `now` that make up the window.
+    #[must_use]
+    pub fn export_complete_at(&self, now: Tick) -> Export {
+        self.export(self.panes.complete(now), now)
+    }
+
+    fn export(&self, panes: Range<u64>, now: Tick) -> Export {
+        let list = self.list_of(panes.clone(), now, true, Export::rows_for(self.k)).0;
+        let found = Found { rows: list.rows, tail: list.tail, doubtful: list.tail, total: list.total };
+        Export::new(found, (self.panes, panes.clone()), self.core.keeps(panes.start), now, self.k, self.seed)
     }
 
     /// Upkeep: moves time on to `now`, lets go what is behind the window, clears up to `budget` KiB of it for its next use, and

@@ -6,7 +6,9 @@
 mod common;
 
 mod adversary;
+mod bounded;
 mod errors;
+mod exports;
 mod golden;
 mod oracle;
 mod plain;

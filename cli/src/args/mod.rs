@@ -160,7 +160,7 @@ pub(crate) enum OnFullKind {
 }
 
 /// Where events come from and how they are read.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputArgs {
     /// Files to read, `.gz` as they are; stdin when there is none, or for `-`

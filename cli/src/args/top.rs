@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
+use super::{Bytes, Count, InputArgs, OutputArgs, Span, StateArgs};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -18,6 +18,11 @@ use super::{Count, InputArgs, OutputArgs, Span, StateArgs};
 ///
 /// Late events count in their own pane. The line of a pane is written when the newest event is --lateness behind its end; what
 /// comes for it later counts in the lines after it, as long as its pane is in their window.
+///
+/// With --approx it takes the memory that it is given, whatever the keys are. Each count then lies between two bounds, which are told in the table and always
+/// hold, and so does what any other key has at most; a list that is exact all the same is certified.
+///
+/// With --merge every file is counted by a thread of its own, as if on a machine of its own, and what they know is put together in the end.
 #[derive(Debug, Args)]
 #[command(mut_arg("capacity", |arg| arg.help(
     "How many different keys of a window to have room for at first: 500000, 64k, 1M. It grows [default: 16k]"
@@ -50,6 +55,15 @@ pub(crate) struct TopArgs {
     /// A line for each pane
     #[arg(long, help_heading = "Output")]
     pub(crate) every_pane: bool,
+    /// Keep to --memory, with counts between bounds
+    #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory"])]
+    pub(crate) approx: bool,
+    /// With --approx: all that it may take, of each file with --merge: 64K, 1M (powers of 1024) [default: 1M]
+    #[arg(long, value_name = "SIZE", help_heading = "Memory", requires = "approx")]
+    pub(crate) memory: Option<Bytes>,
+    /// Count each file by itself, and put together what they know: the table of the window that ends with the newest event's pane
+    #[arg(long, conflicts_with = "every_pane", help_heading = "Input")]
+    pub(crate) merge: bool,
     #[command(flatten)]
     pub(crate) state: StateArgs,
     #[command(flatten)]

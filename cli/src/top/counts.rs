@@ -2,20 +2,31 @@
 
 use std::ops::Range;
 
-use windlass::{ConfigError, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, TopStats, Window};
+use windlass::{
+    BoundedTopK, ConfigError, Export, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, Window,
+};
 
 use crate::{
     args::TopArgs,
     failure::Failure,
     input::Batch,
+    output,
     room::{self, out_of_range},
 };
 
 pub(super) struct Counts {
-    top: TopK,
+    top: Top,
     /// Events for whose keys there was no room.
     pub(super) refused: u64,
 }
+
+enum Top {
+    Exact(Box<TopK>),
+    Bounded(Box<BoundedTopK>),
+}
+
+/// Bytes, with `--approx`.
+const MEMORY: u64 = 1 << 20;
 
 /// Keys, unless told otherwise: rows are as long as the panes are many, and sometimes all are looked at.
 const CAPACITY: u64 = 16_000;
@@ -23,6 +34,9 @@ const CAPACITY: u64 = 16_000;
 impl Counts {
     pub(super) fn new(args: &TopArgs) -> Result<Counts, Failure> {
         let (k, given) = (args.k.0, args.state.capacity);
+        if args.approx {
+            return Counts::bounded(args);
+        }
         let capacity = given.map_or(CAPACITY.max(k), |count| count.0);
         let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
         let (window, pane) = (args.window.duration, args.pane.duration);
@@ -33,7 +47,19 @@ impl Counts {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(|error| refused(args, capacity, &error))?;
-        Ok(Counts { top, refused: 0 })
+        Ok(Counts { top: Top::Exact(Box::new(top)), refused: 0 })
+    }
+
+    fn bounded(args: &TopArgs) -> Result<Counts, Failure> {
+        let k = usize::try_from(args.k.0).unwrap_or(usize::MAX);
+        let (window, pane) = (args.window.duration, args.pane.duration);
+        let top = BoundedTopK::builder(Window::time(window), Window::time(pane), k)
+            .memory(args.memory.map_or(MEMORY, |memory| memory.0))
+            .lateness(args.lateness.duration)
+            .seed(Seed(args.state.seed))
+            .build()
+            .map_err(|error| refused(args, 0, &error))?;
+        Ok(Counts { top: Top::Bounded(Box::new(top)), refused: 0 })
     }
 
     /// Counts some of a batch.
@@ -42,21 +68,34 @@ impl Counts {
             let (hash, tick) = batch.events[events.start + i];
             (Named { hash, name: batch.name(events.start + i) }, 1, tick)
         };
-        let Tally { refused, .. } = self.top.add_each(events.len(), event);
+        let Tally { refused, .. } = match &self.top {
+            Top::Exact(top) => top.add_each(events.len(), event),
+            Top::Bounded(top) => top.add_each(events.len(), event),
+        };
         self.refused += refused;
     }
 
     /// The list of the window that ends there.
     pub(super) fn list(&self, end: u64) -> TopSnapshot {
-        self.top.top_complete_at(Tick(end))
+        match &self.top {
+            Top::Exact(top) => top.top_complete_at(Tick(end)),
+            Top::Bounded(top) => top.top_complete_at(Tick(end)),
+        }
     }
 
-    pub(super) fn stats(&self) -> TopStats {
-        self.top.stats()
+    /// What is known of it, to be put together with what others know.
+    pub(super) fn export(&self, end: u64) -> Export {
+        match &self.top {
+            Top::Exact(top) => top.export_complete_at(Tick(end)),
+            Top::Bounded(top) => top.export_complete_at(Tick(end)),
+        }
     }
 
-    pub(super) fn seed(&self) -> Seed {
-        self.top.seed()
+    pub(super) fn memory_bytes(&self) -> u64 {
+        match &self.top {
+            Top::Exact(top) => top.stats().counter.memory_bytes,
+            Top::Bounded(top) => top.memory_bytes(),
+        }
     }
 }
 
@@ -83,6 +122,10 @@ fn refused(args: &TopArgs, capacity: u64, error: &ConfigError) -> Failure {
         "window" => out_of_range(format_args!("--window {}", args.window), &error.limit),
         "pane" => out_of_range(format_args!("--pane {}", args.pane), &error.limit),
         "lateness" => out_of_range(format_args!("--lateness {}", args.lateness), &error.limit),
+        "memory" => {
+            let given = output::memory(args.memory.map_or(MEMORY, |memory| memory.0));
+            out_of_range(format_args!("--memory {given}"), &error.limit)
+        }
         "capacity" => out_of_range(format_args!("--capacity {capacity}"), &error.limit),
         _ => room::refused(&args.state, error),
     }

@@ -1,13 +1,14 @@
 //! `windlass top`: the hottest keys of a sliding window, at its end or at the end of every pane.
 
 mod counts;
+mod merge;
 mod panes;
 mod report;
 mod table;
 
 use std::time::Instant;
 
-use windlass::Seed;
+use windlass::{Seed, TopSnapshot};
 
 use crate::{
     args::{ReportKind, TopArgs},
@@ -26,17 +27,11 @@ const NAME: usize = 4096;
 pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
     let grid = Grid::new(&args.window, &args.pane)?;
+    if args.merge {
+        return merge::run(args, grid);
+    }
     let mut counts = Counts::new(args)?;
-    let need = Need {
-        key: &args.key,
-        option: "--key",
-        may_be_none: false,
-        names: Some(NAME),
-        text: false,
-        numbered: false,
-        seed: Seed(args.state.seed),
-    };
-    let mut input = Input::new(&args.input, need)?;
+    let mut input = Input::new(&args.input, need(args))?;
     let started = Instant::now();
     let mut panes = Panes::new(grid, args);
     let done = stream(args, &mut counts, &mut panes, &mut input);
@@ -45,13 +40,36 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     done?;
     let took = started.elapsed();
     let list = panes.last().map(|pane| counts.list(grid.begin(pane + 1)));
-    let report = Report::new(&counts, &panes, list.as_ref(), &input, took);
+    let report = Report::new(&counts, &panes, list.as_ref(), args, &input, took);
+    tell(args, list.as_ref(), &report, input.is_timed(), input.skipped().first.as_deref())
+}
+
+/// The table, if there is one, and the summary.
+fn tell(
+    args: &TopArgs,
+    list: Option<&TopSnapshot>,
+    report: &Report,
+    timed: bool,
+    skipped: Option<&str>,
+) -> Result<(), Failure> {
     let is_table = !args.every_pane;
     if is_table && args.output.report != Some(ReportKind::Json) {
-        output::report(&table::text(list.as_ref()), true)?;
+        output::report(&table::text(list), true)?;
     }
-    output::summary(&args.output, &report, || report.text(args, &input), is_table)?;
+    output::summary(&args.output, report, || report.text(args, timed, skipped), is_table)?;
     report.outcome(args)
+}
+
+fn need(args: &TopArgs) -> Need<'_> {
+    Need {
+        key: &args.key,
+        option: "--key",
+        may_be_none: false,
+        names: Some(NAME),
+        text: false,
+        numbered: false,
+        seed: Seed(args.state.seed),
+    }
 }
 
 fn stream(args: &TopArgs, counts: &mut Counts, panes: &mut Panes, input: &mut Input) -> Result<(), Failure> {

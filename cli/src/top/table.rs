@@ -18,15 +18,19 @@ fn table(list: Option<&TopSnapshot>, width: Option<usize>) -> String {
     let rows = list.map_or(&[][..], |list| &list.rows);
     let (total, first) = (list.map_or(0, |list| list.total), rows.first().map_or(0, |row| row.count));
     let is_exact = rows.iter().all(|row| row.lower == row.upper);
-    let more = |at_most: &str| if is_exact { String::new() } else { format!(" {at_most:>11}") };
-    let head = |rank: &str, count: &str, at_most: &str, share: &str, bar: &str| {
-        format!("{rank:>4} {count:>11}{} {share:>8}  {bar:<BAR$}  ", more(at_most))
+    // (A count that is not exact may be the least that there is.)
+    let is_least = rows.iter().all(|row| row.lower == row.count);
+    let more = |has: bool, bound: &str| if has { format!(" {bound:>11}") } else { String::new() };
+    let head = |rank: &str, count: &str, bounds: [&str; 2], share: &str, bar: &str| {
+        let (least, most) = (more(!is_exact && !is_least, bounds[0]), more(!is_exact, bounds[1]));
+        format!("{rank:>4} {count:>11}{least}{most} {share:>8}  {bar:<BAR$}  ")
     };
-    let mut text = format!("{}key\n", head("rank", "count", "at most", "share", ""));
+    let mut text = format!("{}key\n", head("rank", "count", ["at least", "at most"], "share", ""));
     for (row, rank) in rows.iter().zip(1_u64..) {
         let (count, share) = (output::count(row.count), output::share(row.count, total));
         let at_most = if row.upper == u64::MAX { "?".to_owned() } else { output::count(row.upper) };
-        let line = head(&rank.to_string(), &count, &at_most, &share, &output::bar(row.count, first, BAR));
+        let bounds = [&*output::count(row.lower), &*at_most];
+        let line = head(&rank.to_string(), &count, bounds, &share, &output::bar(row.count, first, BAR));
         let room = width.map_or(usize::MAX, |width| width.saturating_sub(line.len()));
         let key: String = row.key.to_string().chars().flat_map(char::escape_debug).collect();
         text += &format!("{line}{}\n", cut(&key, room));

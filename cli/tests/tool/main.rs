@@ -19,4 +19,5 @@ mod ring;
 mod robust;
 mod threads;
 mod top;
+mod top_approx;
 mod top_golden;

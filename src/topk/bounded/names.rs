@@ -1,0 +1,97 @@
+//! The bytes of the keys that have slots, one after another, for as long as their pane is kept.
+
+use crate::{
+    hash::{Key, KeyHash, Seed, number_of},
+    mem::{Line, Slab, WORDS},
+    sync::{AtomicU64, Budget, Ordering::Relaxed},
+};
+use std::sync::Arc;
+
+/// Of a key for which there was no room: it is counted, and cannot be told.
+pub(super) const NONE: u64 = super::entry::NAMES - 1;
+/// Of a `u64`: its hash is a bijection, and the slot has that.
+const NUMBER: u64 = NONE - 1;
+
+/// Each name is the word behind which its record begins; a record is a word (kind, length) and the bytes, in whole words.
+pub(super) struct Names {
+    words: Option<Slab<Line>>,
+    /// The next one that is free.
+    next: AtomicU64,
+}
+
+impl Names {
+    /// `None`: there may not be so much memory.
+    pub(super) fn new(lines: u64, budget: &Arc<Budget>) -> Option<Names> {
+        let lines = usize::try_from(lines).ok()?;
+        let words = if lines == 0 { None } else { Some(Slab::new(lines, budget)?) };
+        Some(Names { words, next: AtomicU64::new(0) })
+    }
+
+    /// Lines that there can be.
+    pub(super) fn most() -> u64 {
+        (NUMBER - 1) / WORDS as u64
+    }
+
+    /// Words of a record.
+    pub(super) fn record(bytes: u64) -> u64 {
+        1 + bytes.div_ceil(8)
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        self.words.as_ref().map_or(&[], |lines| lines.words())
+    }
+
+    /// A name for the key. `None`: there is no room.
+    ///
+    /// Relaxed: nobody else knows these words before a slot has the name, which is put there by a release.
+    pub(super) fn put(&self, key: &impl Key, hash: KeyHash, seed: Seed) -> Option<u64> {
+        key.with_bytes(|kind, bytes| {
+            let number = number_of(hash.lo, seed);
+            if number.key_hash(seed) == hash
+                && number.with_bytes(|own, number| own == kind && number == bytes)
+            {
+                return Some(NUMBER);
+            }
+            let (all, len) = (self.words(), Names::record(bytes.len() as u64));
+            // (It does not go on once there is no room.)
+            if bytes.len() > super::super::TopK::MAX_LEN || self.next.load(Relaxed) + len > all.len() as u64 {
+                return None;
+            }
+            let first = self.next.fetch_add(len, Relaxed);
+            let record = all.get(usize::try_from(first).ok()?..)?.get(..usize::try_from(len).ok()?)?;
+            let (head, room) = record.split_first()?;
+            head.store(u64::from(kind) << 32 | bytes.len() as u64, Relaxed);
+            for (word, part) in room.iter().zip(bytes.chunks(8)) {
+                let mut whole = [0; 8];
+                whole[..part.len()].copy_from_slice(part);
+                word.store(u64::from_le_bytes(whole), Relaxed);
+            }
+            Some(first + 1)
+        })
+    }
+
+    /// The kind of a key, and its bytes into `out`. `None`: it has no name.
+    pub(super) fn read(&self, name: u64, lo: u64, seed: Seed, out: &mut Vec<u8>) -> Option<u32> {
+        out.clear();
+        if name == NUMBER {
+            return number_of(lo, seed).with_bytes(|kind, number| {
+                out.extend_from_slice(number);
+                Some(kind)
+            });
+        }
+        let first = usize::try_from(name.checked_sub(1)?).ok()?;
+        let (head, room) = self.words().get(first..)?.split_first()?;
+        let head = head.load(Relaxed);
+        #[allow(clippy::cast_possible_truncation)] // the two halves
+        let (kind, len) = ((head >> 32) as u32, head as u32 as usize);
+        let bytes = room.get(..len.div_ceil(8))?.iter();
+        bytes.for_each(|word| out.extend_from_slice(&word.load(Relaxed).to_le_bytes()));
+        out.truncate(len);
+        Some(kind)
+    }
+
+    /// For one thread, when no other uses it.
+    pub(super) fn clear(&self) {
+        self.next.store(0, Relaxed);
+    }
+}
