@@ -10,6 +10,7 @@ use windlass::{LimitRule, LimitSet, OnUnknown, Quota, Seed};
 use crate::{
     boundary::{Failure, guard},
     limiter::config::{WINDLASS_ON_UNKNOWN_ALLOW, WINDLASS_ON_UNKNOWN_DENY, algorithm},
+    settings,
     sized::{self, Plain},
     status::{WINDLASS_E_ARG, WINDLASS_E_NULL, WINDLASS_OK, windlass_status},
 };
@@ -104,9 +105,7 @@ pub(super) unsafe fn build(
 ) -> Result<LimitSet, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
-    if config.flags != 0 || config.reserved != [0; 4] {
-        return Err(wrong("flags: out of range: none are known, 0".to_owned()));
-    }
+    settings::unused(config.flags, config.reserved)?;
     let mut builder = LimitSet::builder()
         .seed(Seed(config.seed))
         .lateness(Duration::from_nanos(config.lateness_ns))
