@@ -148,3 +148,9 @@ pub(crate) fn checked(program: impl AsRef<OsStr>) -> Command {
     command.args(options).arg(program);
     command
 }
+
+/// The first block of this language in a document.
+pub(crate) fn block(docs: &str, language: &str) -> String {
+    let (_, rest) = docs.split_once(&format!("\n```{language}\n")).expect("a block");
+    rest.split_once("\n```").expect("its end").0.to_owned() + "\n"
+}
