@@ -12,7 +12,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use support::{Language, STATIC_LIBS, block, checked, languages, library, program, root, run};
+use support::{
+    Language, STATIC_LIBS, block, checked, compilers, languages, library, program, program_as, root, run,
+};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
@@ -112,24 +114,109 @@ fn the_filter_reads_files_and_pipes() {
     });
 }
 
-/// By itself, twice, and in any standard that has what it needs.
+/// By themselves, twice, and in any standard that has what they need, by each compiler that is there.
 #[test]
-fn the_header_compiles_in_every_standard() {
-    let twice = Path::new(env!("CARGO_TARGET_TMPDIR")).join("header.c");
-    fs::write(&twice, "#include <windlass.h>\n#include <windlass.h>\ntypedef windlass_hash used;\n")
-        .expect("writable");
-    let standards = [
-        (Language::C, "c", &["c99", "c11", "c17"][..]),
-        (Language::Cpp, "c++", &["c++11", "c++14", "c++17", "c++20"][..]),
+fn the_headers_compile_in_every_standard() {
+    let twice = |name: &str| {
+        let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+        let text = format!("#include <{name}>\n#include <{name}>\ntypedef windlass_hash used;\n");
+        fs::write(&source, text).expect("writable");
+        source
+    };
+    let headers = [
+        (twice("windlass.h"), Language::C, "c", &["c99", "c11", "c17", "c2x"][..]),
+        (twice("windlass.h"), Language::Cpp, "c++", &["c++11", "c++14", "c++17", "c++20"][..]),
+        (twice("windlass.hpp"), Language::Cpp, "c++", &["c++17", "c++20"][..]),
+        (twice("windlass.hpp"), Language::Cpp, "c++", &["c++17 -fno-exceptions -fno-rtti"][..]),
     ];
-    for (language, name, standards) in standards {
-        let Some(compiler) = language.compiler() else { continue };
-        for standard in standards {
-            let mut cc = Command::new(&compiler);
-            cc.args(["-fsyntax-only", "-x", name, &format!("-std={standard}")]).args(support::WARNINGS);
-            run(cc.arg("-I").arg(root().join("include")).arg(&twice));
+    for (source, language, name, standards) in headers {
+        for compiler in compilers(language) {
+            for standard in standards {
+                let standard: Vec<&str> = standard.split(' ').collect();
+                let option = format!("-std={}", standard[0]);
+                // (What is to become C23 an older compiler does not know.)
+                let mut knows = Command::new(&compiler);
+                knows.args(["-fsyntax-only", "-x", name, &option, "/dev/null"]);
+                if standard[0] == "c2x" && !knows.output().is_ok_and(|output| output.status.success()) {
+                    continue;
+                }
+                let mut cc = Command::new(&compiler);
+                cc.args(["-fsyntax-only", "-x", name, &option]).args(&standard[1..]).args(support::WARNINGS);
+                run(cc.arg("-I").arg(root().join("include")).arg(&source));
+            }
         }
     }
+}
+
+/// Through windlass.hpp: in each standard, with and without exceptions. (Under valgrind once.)
+#[test]
+fn structures_in_cpp() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/structures.cpp");
+    let all: [&[&str]; 2] = [&["-std=c++17"], &["-std=c++20", "-fno-exceptions"]];
+    let compilers = compilers(Language::Cpp);
+    // The one thing with the first compiler, the other with the last.
+    let mut builds = vec![(compilers.first(), all[0]), (compilers.last(), all[1])];
+    builds.truncate(if support::is_set("WINDLASS_VALGRIND") { 1 } else { 2 });
+    for (compiler, options) in builds {
+        let Some(compiler) = compiler else { continue };
+        let Some(program) = program_as(&source, Language::Cpp, compiler, options) else { continue };
+        run(&mut checked(&program));
+        fs::remove_file(program).expect("was made");
+    }
+}
+
+/// Lines that came already, and those of a source that has too many.
+#[test]
+fn the_example_that_limits_lines() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/c/limit_lines.c");
+    let Some(program) = program(&source, Language::C) else { return };
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limit-lines-input.txt");
+    // (As long as the test does not take a day.)
+    fs::write(&input, "a 1\na 1\na 2\nb 1\na 3\n\nb 1\nb 2\nb 3\na 3\na 1").expect("writable");
+    let file = fs::File::open(&input).expect("was written");
+    let output = checked(&program).args(["2/d", "86400"]).stdin(file).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "a 1\na 2\nb 1\n\nb 2\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "5 passed on, 3 repeated, 3 too many\n");
+    let wrong = checked(&program).arg("ten").stdin(Stdio::null()).output().expect("it runs");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(wrong.stderr.starts_with(b"limit_lines: "), "{wrong:?}");
+    fs::remove_file(program).expect("was made");
+}
+
+/// The words of a text by several threads: the counts that one would give.
+#[test]
+fn the_example_that_counts_words() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cpp/hot_keys.cpp");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let Some(program) = program_as(&source, Language::Cpp, &compiler, &["-std=c++17"]) else { return };
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-keys-input.txt");
+    let text: String = (0..60_000).map(|i| format!("every {} {}\n", i % 7, i % 11)).collect();
+    fs::write(&input, &text).expect("writable");
+    let mut counts = std::collections::HashMap::<&str, u64>::new();
+    for word in text.split_whitespace() {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut sorted: Vec<(u64, &str)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
+    sorted.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let expected: String = sorted[..5].iter().map(|(count, word)| format!("{count}\t{word}\n")).collect();
+    assert_eq!(run(checked(&program).arg(&input).args(["5", "3"])), expected);
+    let missing = checked(&program).arg("/nowhere").output().expect("it runs");
+    assert_eq!(missing.status.code(), Some(2));
+    let wrong = checked(&program).arg(&input).arg("0").output().expect("it runs");
+    assert!(wrong.stderr.starts_with(b"hot_keys: k: 0 is out of range"), "{wrong:?}");
+    fs::remove_file(program).expect("was made");
+}
+
+/// What docs/cpp.md shows works. (By the commands that it shows: installed.rs.)
+#[test]
+fn the_example_of_the_documentation_for_cpp() {
+    let docs = fs::read_to_string(root().join("docs/cpp.md")).expect("committed");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders.cpp");
+    fs::write(&shown, block(&docs, "cpp")).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let Some(program) = program_as(&shown, Language::Cpp, &compiler, &["-std=c++17"]) else { return };
+    assert_eq!(run(&mut checked(program)), block(&docs, "text"));
 }
 
 /// The names before a parenthesis in a text.

@@ -225,22 +225,27 @@ fn install_says_how_it_is_used() {
     assert_eq!(String::from_utf8_lossy(&without.stderr), "install: --prefix takes a folder\n");
 }
 
-/// What docs/c.md shows works: the program, by the commands that are shown.
+/// What docs/c.md and docs/cpp.md show works: the program, by the commands that are shown.
 #[test]
 fn the_commands_of_the_documentation() {
     let Some(prefix) = prefix() else { return };
-    let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
-    let built = folder("docs-c");
-    fs::write(built.join("orders.c"), block(&docs, "c")).expect("writable");
-    let shown = block(&docs, "sh");
-    let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with('#')).collect();
-    let ["windlass/install --prefix ~/windlass-c", compile @ ..] = &lines[..] else { panic!("{shown}") };
-    assert_eq!(compile.len(), 3, "where it is, and with the static and with the shared library");
-    let [first, rest @ ..] = compile else { panic!("{shown}") };
-    for command in rest {
-        // Installed is what the first line stands for.
-        let command = format!("{first} && {command}").replace("~/windlass-c", prefix.to_str().expect("text"));
-        let printed = run(Command::new("sh").args(["-ec", &command]).current_dir(&built));
-        assert_eq!(printed, block(&docs, "text"), "{command}");
+    // How often the program is run: with the static and with the shared library.
+    for (name, language, source, times) in [("c", "c", "orders.c", 2), ("cpp", "cpp", "orders.cpp", 1)] {
+        let docs = fs::read_to_string(root().join(format!("docs/{name}.md"))).expect("committed");
+        let built = folder(&format!("docs-{name}"));
+        fs::write(built.join(source), block(&docs, language)).expect("writable");
+        let shown = block(&docs, "sh");
+        let lines: Vec<&str> = shown.lines().filter(|line| !line.starts_with('#')).collect();
+        let ["windlass/install --prefix ~/windlass-c", first, rest @ ..] = &lines[..] else {
+            panic!("{shown}")
+        };
+        assert_eq!(rest.len(), times, "{shown}");
+        for command in rest {
+            // Installed is what the first line stands for.
+            let command = format!("{first} && {command}");
+            let command = command.replace("~/windlass-c", prefix.to_str().expect("text"));
+            let printed = run(Command::new("sh").args(["-ec", &command]).current_dir(&built));
+            assert_eq!(printed, block(&docs, "text"), "{command}");
+        }
     }
 }
