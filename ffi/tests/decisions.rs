@@ -11,12 +11,16 @@ use std::{
     fmt::Write,
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use support::{Language, checked, is_set, languages, program, program_as, root, run, skipped};
+use support::{
+    Language, STATIC_LIBS, checked, go_is_there, is_set, languages, library, program, program_as, root, run,
+    skipped,
+};
 use windlass::Algorithm;
 
 /// A window and a lateness in ticks, and events: tick and id.
@@ -69,8 +73,35 @@ fn others() -> &'static [Other] {
             .compiler()
             .and_then(|compiler| program_as(&source, Language::Cpp, &compiler, &["-std=c++17"]))
             .map(|program| Other { language: "C++", program });
-        cpp.into_iter().collect()
+        let go = go_program().map(|program| Other { language: "Go", program });
+        cpp.into_iter().chain(go).collect()
     })
+}
+
+/// Go's, against the same library. (Not under valgrind, which does not know Go's stacks.)
+fn go_program() -> Option<PathBuf> {
+    let library = library()?;
+    if is_set("WINDLASS_VALGRIND") || !go_is_there() {
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-decisions");
+    fs::create_dir_all(&folder).expect("writable");
+    // As what is installed describes itself.
+    let text = format!(
+        "Name: windlass-static\nDescription: for tests\nVersion: {}\nCflags: -I{}\nLibs: {} {}\n",
+        env!("CARGO_PKG_VERSION"),
+        root().join("include").display(),
+        library.join("libwindlass.a").display(),
+        STATIC_LIBS.join(" "),
+    );
+    fs::write(folder.join("windlass-static.pc"), text).expect("writable");
+    let program = folder.join("decisions");
+    // Go does not see that the library is another one: it shall link anew.
+    drop(fs::remove_file(&program));
+    let mut go = Command::new("go");
+    go.args(["build", "-o"]).arg(&program).arg("./internal/decisions").current_dir(root().join("ffi/go"));
+    run(go.env("PKG_CONFIG_PATH", &folder).env("GOTOOLCHAIN", "local"));
+    Some(program)
 }
 
 struct Other {

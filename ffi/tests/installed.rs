@@ -40,8 +40,9 @@ fn prefix() -> Option<&'static Path> {
                 skipped("./install, without WINDLASS_INSTALL=1");
                 return None;
             }
-            for tool in ["cmake", "pkg-config", "make", "readelf", "nm", "cc", "c++"] {
-                let found = Command::new(tool).arg("--version").output().is_ok_and(|o| o.status.success());
+            for tool in ["cmake", "pkg-config", "make", "readelf", "nm", "cc", "c++", "go"] {
+                let ask = if tool == "go" { "version" } else { "--version" };
+                let found = Command::new(tool).arg(ask).output().is_ok_and(|o| o.status.success());
                 assert!(found, "{tool} is needed to try what is installed");
             }
             let staged = folder("install-staged");
@@ -213,6 +214,64 @@ fn beside_another_static_library_made_with_rust() {
     }
 }
 
+/// Go, with what is installed, and what is there alone.
+fn go(prefix: &Path) -> Command {
+    let mut go = at(prefix, "go");
+    go.env("GOTOOLCHAIN", "local").env("GOPROXY", "off").env("GOFLAGS", "").env("PKG_CONFIG", "pkg-config");
+    go
+}
+
+/// The module's tests: with memory collected at every turn and pointers checked, with the race detector, and each benchmark once.
+#[test]
+fn the_go_module() {
+    let Some(prefix) = prefix() else { return };
+    let module = root().join("ffi/go");
+    assert_eq!(run(Command::new("gofmt").arg("-l").arg(".").current_dir(&module)), "", "not as gofmt has it");
+    run(go(prefix).args(["vet", "./..."]).current_dir(&module));
+    let ways: [(&str, &[&str]); 3] = [
+        ("1", &["-bench", ".", "-benchtime", "1x"]),
+        ("1", &["-tags", "windlass_shared"]),
+        ("100", &["-race"]),
+    ];
+    for (collect, options) in ways {
+        let mut test = go(prefix);
+        test.env("GOGC", collect).env("GODEBUG", "cgocheck=1,invalidptr=1");
+        test.args(["test", "-count=1"]).args(options).arg("./...").current_dir(&module);
+        let printed = run(&mut test);
+        assert_eq!(printed.lines().filter(|line| line.starts_with("ok")).count(), 2, "{printed}");
+    }
+}
+
+/// A module of a user's, which then takes windlass into its own tree.
+#[test]
+fn a_module_in_go() {
+    let Some(prefix) = prefix() else { return };
+    let folder = consumers("consumer-go").join("go");
+    let replaced = format!("windlass={}", root().join("ffi/go").canonicalize().expect("there").display());
+    run(go(prefix).args(["mod", "edit", "-replace", &replaced]).current_dir(&folder));
+    for (name, options) in [
+        ("static", &[][..]),
+        ("shared", &["-tags", "windlass_shared"]),
+        ("whole", &["-ldflags", "-linkmode external -extldflags -static"]),
+        ("vendored", &["-mod=vendor"]),
+    ] {
+        if name == "vendored" {
+            // Before Go 1.24 it needs a copy without the file for that, as docs/go.md says.
+            let copy = folder.join("../module");
+            run(Command::new("cp").arg("-a").arg(root().join("ffi/go")).arg(&copy));
+            fs::remove_file(copy.join("cgo_go124.go")).expect("is there");
+            run(go(prefix).args(["mod", "edit", "-replace", "windlass=../module"]).current_dir(&folder));
+            run(go(prefix).args(["mod", "vendor"]).current_dir(&folder));
+        }
+        run(go(prefix).args(["build", "-o", name]).args(options).current_dir(&folder));
+        let mut program = at(prefix, folder.join(name));
+        if name != "shared" {
+            program.env_remove("LD_LIBRARY_PATH");
+        }
+        assert_eq!(run(&mut program), PRINTED, "{name}");
+    }
+}
+
 #[test]
 fn install_says_how_it_is_used() {
     let install = || Command::new(root().join("install"));
@@ -225,12 +284,13 @@ fn install_says_how_it_is_used() {
     assert_eq!(String::from_utf8_lossy(&without.stderr), "install: --prefix takes a folder\n");
 }
 
-/// What docs/c.md and docs/cpp.md show works: the program, by the commands that are shown.
+/// What docs/c.md, docs/cpp.md and docs/go.md show works: the program, by the commands that are shown.
 #[test]
 fn the_commands_of_the_documentation() {
     let Some(prefix) = prefix() else { return };
     // How often the program is run: with the static and with the shared library.
-    for (name, language, source, times) in [("c", "c", "orders.c", 2), ("cpp", "cpp", "orders.cpp", 1)] {
+    let all = [("c", "c", "orders.c", 2), ("cpp", "cpp", "orders.cpp", 1), ("go", "go", "orders.go", 1)];
+    for (name, language, source, times) in all {
         let docs = fs::read_to_string(root().join(format!("docs/{name}.md"))).expect("committed");
         let built = folder(&format!("docs-{name}"));
         fs::write(built.join(source), block(&docs, language)).expect("writable");
@@ -243,7 +303,9 @@ fn the_commands_of_the_documentation() {
         for command in rest {
             // Installed is what the first line stands for.
             let command = format!("{first} && {command}");
-            let command = command.replace("~/windlass-c", prefix.to_str().expect("text"));
+            let command = command
+                .replace("~/windlass-c", prefix.to_str().expect("text"))
+                .replace("./windlass/ffi/go", root().join("ffi/go").to_str().expect("text"));
             let printed = run(Command::new("sh").args(["-ec", &command]).current_dir(&built));
             assert_eq!(printed, block(&docs, "text"), "{command}");
         }

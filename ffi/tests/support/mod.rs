@@ -174,3 +174,16 @@ pub(crate) fn block(docs: &str, language: &str) -> String {
     let (_, rest) = docs.split_once(&format!("\n```{language}\n")).expect("a block");
     rest.split_once("\n```").expect("its end").0.to_owned() + "\n"
 }
+
+/// Whether there are Go and pkg-config. With `WINDLASS_REQUIRE_GO=1` there must be.
+pub(crate) fn go_is_there() -> bool {
+    let works = |program: &str, argument: &str| {
+        Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
+    };
+    let there = works("go", "version") && works("pkg-config", "--version");
+    if !there {
+        assert!(!is_set("WINDLASS_REQUIRE_GO"), "no Go, or no pkg-config");
+        skipped("no Go, or no pkg-config");
+    }
+    there
+}
