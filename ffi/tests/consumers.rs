@@ -270,6 +270,22 @@ fn the_lines_of_the_readme() {
     compiles(&shown);
 }
 
+/// The same of its lines in C++.
+#[test]
+fn the_lines_of_the_readme_in_cpp() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("committed");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.cpp");
+    let before = "#include <windlass.hpp>\nvoid handle(std::string_view);\n\
+        std::uint64_t shown(const std::vector<std::string> &);\n\
+        std::uint64_t shown(const std::vector<std::string> &ids) {\n";
+    let text = format!("{before}{}return fresh.value();\n}}\n", block(&readme, "cpp"));
+    fs::write(&shown, text).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let mut cc = Command::new(compiler);
+    cc.args(["-fsyntax-only", "-std=c++17"]).args(support::WARNINGS);
+    run(cc.arg("-I").arg(root().join("include")).arg(&shown));
+}
+
 /// What docs/c.md shows of limiters, within a function, compiles in both languages.
 #[test]
 fn the_lines_about_limiters() {

@@ -272,6 +272,19 @@ fn a_module_in_go() {
     }
 }
 
+/// What README.md shows in Go compiles, within a function.
+#[test]
+fn the_lines_of_the_readme_in_go() {
+    let Some(prefix) = prefix() else { return };
+    let folder = consumers("readme-go").join("go");
+    let replaced = format!("windlass={}", root().join("ffi/go").canonicalize().expect("there").display());
+    run(go(prefix).args(["mod", "edit", "-replace", &replaced]).current_dir(&folder));
+    let readme = fs::read_to_string(root().join("README.md")).expect("committed");
+    let before = "package main\n\nimport (\n\t\"time\"\n\n\t\"windlass\"\n)\n\nfunc handle(string) {}\n\nfunc main() {\n";
+    fs::write(folder.join("main.go"), format!("{before}{}}}\n", block(&readme, "go"))).expect("writable");
+    run(go(prefix).args(["build", "-o", "shown"]).current_dir(&folder));
+}
+
 #[test]
 fn install_says_how_it_is_used() {
     let install = || Command::new(root().join("install"));
