@@ -12,7 +12,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use support::{Language, STATIC_LIBS, checked, checker, languages, library, program, root, run};
+use support::{
+    Language, STATIC_LIBS, block, checked, compilers, languages, library, program, program_as, root, run,
+};
 
 fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
@@ -117,24 +119,109 @@ fn the_filter_reads_files_and_pipes() {
     });
 }
 
-/// By itself, twice, and in any standard that has what it needs.
+/// By themselves, twice, and in any standard that has what they need, by each compiler that is there.
 #[test]
-fn the_header_compiles_in_every_standard() {
-    let twice = Path::new(env!("CARGO_TARGET_TMPDIR")).join("header.c");
-    fs::write(&twice, "#include <windlass.h>\n#include <windlass.h>\ntypedef windlass_hash used;\n")
-        .expect("writable");
-    let standards = [
-        (Language::C, "c", &["c99", "c11", "c17"][..]),
-        (Language::Cpp, "c++", &["c++11", "c++14", "c++17", "c++20"][..]),
+fn the_headers_compile_in_every_standard() {
+    let twice = |name: &str| {
+        let source = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+        let text = format!("#include <{name}>\n#include <{name}>\ntypedef windlass_hash used;\n");
+        fs::write(&source, text).expect("writable");
+        source
+    };
+    let headers = [
+        (twice("windlass.h"), Language::C, "c", &["c99", "c11", "c17", "c2x"][..]),
+        (twice("windlass.h"), Language::Cpp, "c++", &["c++11", "c++14", "c++17", "c++20"][..]),
+        (twice("windlass.hpp"), Language::Cpp, "c++", &["c++17", "c++20"][..]),
+        (twice("windlass.hpp"), Language::Cpp, "c++", &["c++17 -fno-exceptions -fno-rtti"][..]),
     ];
-    for (language, name, standards) in standards {
-        let Some(compiler) = language.compiler() else { continue };
-        for standard in standards {
-            let mut cc = Command::new(&compiler);
-            cc.args(["-fsyntax-only", "-x", name, &format!("-std={standard}")]).args(support::WARNINGS);
-            run(cc.arg("-I").arg(root().join("include")).arg(&twice));
+    for (source, language, name, standards) in headers {
+        for compiler in compilers(language) {
+            for standard in standards {
+                let standard: Vec<&str> = standard.split(' ').collect();
+                let option = format!("-std={}", standard[0]);
+                // (What is to become C23 an older compiler does not know.)
+                let mut knows = Command::new(&compiler);
+                knows.args(["-fsyntax-only", "-x", name, &option, "/dev/null"]);
+                if standard[0] == "c2x" && !knows.output().is_ok_and(|output| output.status.success()) {
+                    continue;
+                }
+                let mut cc = Command::new(&compiler);
+                cc.args(["-fsyntax-only", "-x", name, &option]).args(&standard[1..]).args(support::WARNINGS);
+                run(cc.arg("-I").arg(root().join("include")).arg(&source));
+            }
         }
     }
+}
+
+/// Through windlass.hpp: in each standard, with and without exceptions. (Under valgrind once.)
+#[test]
+fn structures_in_cpp() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/structures.cpp");
+    let all: [&[&str]; 2] = [&["-std=c++17"], &["-std=c++20", "-fno-exceptions"]];
+    let compilers = compilers(Language::Cpp);
+    // The one thing with the first compiler, the other with the last.
+    let mut builds = vec![(compilers.first(), all[0]), (compilers.last(), all[1])];
+    builds.truncate(if support::is_set("WINDLASS_VALGRIND") { 1 } else { 2 });
+    for (compiler, options) in builds {
+        let Some(compiler) = compiler else { continue };
+        let Some(program) = program_as(&source, Language::Cpp, compiler, options) else { continue };
+        run(&mut checked(&program));
+        fs::remove_file(program).expect("was made");
+    }
+}
+
+/// Lines that came already, and those of a source that has too many.
+#[test]
+fn the_example_that_limits_lines() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/c/limit_lines.c");
+    let Some(program) = program(&source, Language::C) else { return };
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("limit-lines-input.txt");
+    // (As long as the test does not take a day.)
+    fs::write(&input, "a 1\na 1\na 2\nb 1\na 3\n\nb 1\nb 2\nb 3\na 3\na 1").expect("writable");
+    let file = fs::File::open(&input).expect("was written");
+    let output = checked(&program).args(["2/d", "86400"]).stdin(file).output().expect("it runs");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "a 1\na 2\nb 1\n\nb 2\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "5 passed on, 3 repeated, 3 too many\n");
+    let wrong = checked(&program).arg("ten").stdin(Stdio::null()).output().expect("it runs");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(wrong.stderr.starts_with(b"limit_lines: "), "{wrong:?}");
+    fs::remove_file(program).expect("was made");
+}
+
+/// The words of a text by several threads: the counts that one would give.
+#[test]
+fn the_example_that_counts_words() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/cpp/hot_keys.cpp");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let Some(program) = program_as(&source, Language::Cpp, &compiler, &["-std=c++17"]) else { return };
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot-keys-input.txt");
+    let text: String = (0..60_000).map(|i| format!("every {} {}\n", i % 7, i % 11)).collect();
+    fs::write(&input, &text).expect("writable");
+    let mut counts = std::collections::HashMap::<&str, u64>::new();
+    for word in text.split_whitespace() {
+        *counts.entry(word).or_default() += 1;
+    }
+    let mut sorted: Vec<(u64, &str)> = counts.into_iter().map(|(word, count)| (count, word)).collect();
+    sorted.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+    let expected: String = sorted[..5].iter().map(|(count, word)| format!("{count}\t{word}\n")).collect();
+    assert_eq!(run(checked(&program).arg(&input).args(["5", "3"])), expected);
+    let missing = checked(&program).arg("/nowhere").output().expect("it runs");
+    assert_eq!(missing.status.code(), Some(2));
+    let wrong = checked(&program).arg(&input).arg("0").output().expect("it runs");
+    assert!(wrong.stderr.starts_with(b"hot_keys: k: 0 is out of range"), "{wrong:?}");
+    fs::remove_file(program).expect("was made");
+}
+
+/// What docs/cpp.md shows works. (By the commands that it shows: installed.rs.)
+#[test]
+fn the_example_of_the_documentation_for_cpp() {
+    let docs = fs::read_to_string(root().join("docs/cpp.md")).expect("committed");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders.cpp");
+    fs::write(&shown, block(&docs, "cpp")).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let Some(program) = program_as(&shown, Language::Cpp, &compiler, &["-std=c++17"]) else { return };
+    assert_eq!(run(&mut checked(program)), block(&docs, "text"));
 }
 
 /// The names before a parenthesis in a text.
@@ -146,6 +233,8 @@ fn called(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
+/// ffi/abi/symbols.txt is what the shared library exports and the header declares. With `WINDLASS_WRITE_SYMBOLS=1` it is written:
+/// what leaves it is what programs miss (docs/abi.md).
 #[test]
 fn the_shared_library_exports_what_the_header_declares() {
     let Some(library) = library() else { return };
@@ -157,12 +246,19 @@ fn the_shared_library_exports_what_the_header_declares() {
     let exported: BTreeSet<&str> =
         symbols.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
     assert_eq!(exported, called(code));
-}
-
-/// The first block of this language in docs/c.md.
-fn block(docs: &str, language: &str) -> String {
-    let (_, rest) = docs.split_once(&format!("\n```{language}\n")).expect("a block");
-    rest.split_once("\n```").expect("its end").0.to_owned() + "\n"
+    let path = root().join("ffi/abi/symbols.txt");
+    let text: String = exported.iter().map(|symbol| format!("{symbol}\n")).collect();
+    if support::is_set("WINDLASS_WRITE_SYMBOLS") {
+        fs::write(&path, &text).expect("writable");
+    }
+    let listed = fs::read_to_string(&path).unwrap_or_default();
+    let listed: BTreeSet<&str> = listed.lines().collect();
+    let gone: Vec<_> = listed.difference(&exported).collect();
+    let new: Vec<_> = exported.difference(&listed).collect();
+    assert!(
+        gone.is_empty() && new.is_empty(),
+        "ffi/abi/symbols.txt: gone: {gone:?}, new: {new:?}; WINDLASS_WRITE_SYMBOLS=1 writes it"
+    );
 }
 
 /// What README.md shows, within a function, compiles in both languages.
@@ -177,6 +273,22 @@ fn the_lines_of_the_readme() {
         windlass_dedup *dedup;\nwindlass_error error = WINDLASS_ERROR_INIT;\n";
     fs::write(&shown, format!("{before}{}}}\n", block(&readme, "c"))).expect("writable");
     compiles(&shown);
+}
+
+/// The same of its lines in C++.
+#[test]
+fn the_lines_of_the_readme_in_cpp() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("committed");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme.cpp");
+    let before = "#include <windlass.hpp>\nvoid handle(std::string_view);\n\
+        std::uint64_t shown(const std::vector<std::string> &);\n\
+        std::uint64_t shown(const std::vector<std::string> &ids) {\n";
+    let text = format!("{before}{}return fresh.value();\n}}\n", block(&readme, "cpp"));
+    fs::write(&shown, text).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let mut cc = Command::new(compiler);
+    cc.args(["-fsyntax-only", "-std=c++17"]).args(support::WARNINGS);
+    run(cc.arg("-I").arg(root().join("include")).arg(&shown));
 }
 
 /// What docs/c.md shows of limiters, within a function, compiles in both languages.
@@ -250,32 +362,13 @@ fn compiles(source: &Path) {
     }
 }
 
-/// What docs/c.md shows works: the program, by the commands that are shown.
+/// What docs/c.md shows works. (By the commands that it shows: installed.rs.)
 #[test]
 fn the_example_of_the_documentation() {
-    let Some(library) = library() else { return };
     let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("docs-c");
-    fs::create_dir_all(&folder).expect("writable");
-    fs::write(folder.join("orders.c"), block(&docs, "c")).expect("writable");
-    let shown: BTreeSet<String> = block(&docs, "sh").lines().map(str::to_owned).collect();
-    let (builds, commands): (Vec<&String>, Vec<&String>) =
-        shown.iter().filter(|line| !line.starts_with('#')).partition(|line| line.starts_with("cargo "));
-    assert_eq!(builds, ["cargo build --release -p windlass-ffi"]);
-    assert_eq!(commands.len(), 2, "with the static and with the shared library");
-    for libs in STATIC_LIBS {
-        assert!(commands.iter().any(|line| line.contains(libs)), "{libs} is not shown");
-    }
-    let expected = block(&docs, "text");
-    for command in commands {
-        // The commands stand for a program beside the repository.
-        let here = command
-            .replace("windlass/include", root().join("include").to_str().expect("text"))
-            .replace("windlass/target/release", library.to_str().expect("text"));
-        let (compile, start) = here.split_once(" && ").expect("compile && run");
-        run(Command::new("sh").args(["-c", compile]).current_dir(&folder));
-        let start = start.replace("./orders", &[checker(), &["./orders"]].concat().join(" "));
-        let printed = run(Command::new("sh").args(["-c", &start]).current_dir(&folder));
-        assert_eq!(printed, expected, "{command}");
-    }
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("orders.c");
+    fs::write(&shown, block(&docs, "c")).expect("writable");
+    let Some(program) = program(&shown, Language::C) else { return };
+    assert_eq!(run(&mut checked(program)), block(&docs, "text"));
+    assert!(docs.contains(&STATIC_LIBS.join(" ")), "what to link is not shown");
 }

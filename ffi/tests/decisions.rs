@@ -11,12 +11,16 @@ use std::{
     fmt::Write,
     fs,
     path::{Path, PathBuf},
+    process::Command,
     time::Duration,
 };
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use support::{checked, is_set, languages, program, root, run, skipped};
+use support::{
+    Language, STATIC_LIBS, checked, go_is_there, is_set, languages, library, program, program_as, root, run,
+    skipped,
+};
 use windlass::Algorithm;
 
 /// A window and a lateness in ticks, and events: tick and id.
@@ -60,6 +64,64 @@ fn decisions_of_c(case: &Case<'_>, way: &str, filter: &Path) -> String {
     decisions
 }
 
+/// Programs that decide for all structures, in other languages than C: `decisions KIND ..`.
+fn others() -> &'static [Other] {
+    static BUILT: std::sync::OnceLock<Vec<Other>> = std::sync::OnceLock::new();
+    BUILT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp/decisions.cpp");
+        let cpp = Language::Cpp
+            .compiler()
+            .and_then(|compiler| program_as(&source, Language::Cpp, &compiler, &["-std=c++17"]))
+            .map(|program| Other { language: "C++", program });
+        let go = go_program().map(|program| Other { language: "Go", program });
+        cpp.into_iter().chain(go).collect()
+    })
+}
+
+/// Go's, against the same library. (Not under valgrind, which does not know Go's stacks.)
+fn go_program() -> Option<PathBuf> {
+    let library = library()?;
+    if is_set("WINDLASS_VALGRIND") || !go_is_there() {
+        return None;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-decisions");
+    fs::create_dir_all(&folder).expect("writable");
+    // As what is installed describes itself.
+    let text = format!(
+        "Name: windlass-static\nDescription: for tests\nVersion: {}\nCflags: -I{}\nLibs: {} {}\n",
+        env!("CARGO_PKG_VERSION"),
+        root().join("include").display(),
+        library.join("libwindlass.a").display(),
+        STATIC_LIBS.join(" "),
+    );
+    fs::write(folder.join("windlass-static.pc"), text).expect("writable");
+    let program = folder.join("decisions");
+    // Go does not see that the library is another one: it shall link anew.
+    drop(fs::remove_file(&program));
+    let mut go = Command::new("go");
+    go.args(["build", "-o"]).arg(&program).arg("./internal/decisions").current_dir(root().join("ffi/go"));
+    run(go.env("PKG_CONFIG_PATH", &folder).env("GOTOOLCHAIN", "local"));
+    Some(program)
+}
+
+struct Other {
+    language: &'static str,
+    program: PathBuf,
+}
+
+/// What each of those prints for these arguments and this file is what Rust says.
+fn others_say(of_rust: &str, arguments: &[&str], input: &Path) {
+    // (Under valgrind, which is slow, one way: structures.cpp goes the others.)
+    if is_set("WINDLASS_VALGRIND") && !arguments.contains(&"packed") {
+        return;
+    }
+    for Other { language, program } in others() {
+        let printed = run(checked(program).args(arguments).arg(input));
+        let differs = printed.bytes().zip(of_rust.bytes()).position(|(other, rust)| other != rust);
+        assert_eq!((differs, printed.len()), (None, of_rust.len()), "{language}, {arguments:?}");
+    }
+}
+
 /// So many events are enough: valgrind is slow, and runs beside a run without it.
 fn enough(events: usize) -> usize {
     if is_set("WINDLASS_VALGRIND") { events / 4 } else { events }
@@ -77,6 +139,13 @@ fn same_decisions(case: &Case<'_>, ways: &[&str]) -> String {
             assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{}, {language:?}, {way}", case.name);
         }
         fs::remove_file(filter).expect("was made");
+    }
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-others", case.name));
+    let text: String = case.events.iter().map(|(tick, id)| format!("{tick}\t{id}\n")).collect();
+    fs::write(&input, text).expect("writable");
+    let settings = [case.window, case.lateness, CAPACITY as u64].map(|number| number.to_string());
+    for way in ways.iter().filter(|way| **way != "fixed") {
+        others_say(&of_rust, &["dedup", way, &settings[0], &settings[1], &settings[2]], &input);
     }
     of_rust
 }
@@ -228,6 +297,16 @@ fn the_bloom_filters_answers() {
         }
         fs::remove_file(bloom).expect("was made");
     }
+    let settings = [BLOOM.0, BLOOM.1, BLOOM.2].map(|number| number.to_string());
+    // (Under valgrind to find a size takes seconds.)
+    let few = if is_set("WINDLASS_VALGRIND") { 1 } else { 3 };
+    for verb in &["insert", "observe", "contains"][..few] {
+        let of_rust = [false, true].map(|by_number| bloom_of_rust(verb, by_number, &events));
+        for way in ["packed", "single", "hash", "u64", "hashes", "u64s"] {
+            let of_rust = &of_rust[usize::from(way.starts_with("u64"))];
+            others_say(of_rust, &["bloom", verb, way, &settings[0], &settings[1], &settings[2]], &input);
+        }
+    }
 }
 
 /// Tick in nanoseconds, cost, key.
@@ -354,6 +433,23 @@ fn the_limiters_answers() {
         }
         fs::remove_file(program).expect("was made");
     }
+    let few = if is_set("WINDLASS_VALGRIND") { 1 } else { ALGORITHMS.len() };
+    for number in 0..few {
+        let quota = if number < 3 { "5/s burst 11" } else { "11/s" };
+        let ways: &[&str] = if number == 0 {
+            &["single", "hash", "u64", "packed", "hashes", "u64s", "global"]
+        } else {
+            &["packed"]
+        };
+        for way in ways {
+            let of_rust = match *way {
+                "global" => global_of_rust(number, quota, &calls),
+                way => limiter_of_rust(number, quota, lateness, way.starts_with("u64"), &calls),
+            };
+            let settings = [number.to_string(), lateness.to_string(), LIMITER_SEED.to_string()];
+            others_say(&of_rust, &["limiter", way, &settings[0], quota, &settings[1], &settings[2]], &input);
+        }
+    }
 }
 
 /// Of a real log, against the reference answers: every algorithm that they have. (Not under valgrind: the answers above are.)
@@ -457,6 +553,15 @@ fn same_lists(name: &str, of: &Lists, ways: &[&str], events: &[(u64, String)]) -
         }
         fs::remove_file(topk).expect("was made");
     }
+    for way in ways {
+        let settings = [of.window, of.pane, of.k as u64, LISTS_SEED].map(|number| number.to_string());
+        let [window, pane, k, seed] = &settings;
+        others_say(
+            &of_rust[usize::from(way.starts_with("hash"))],
+            &["topk", way, window, pane, k, seed],
+            &input,
+        );
+    }
     let [of_keys, _] = of_rust;
     of_keys
 }
@@ -557,5 +662,9 @@ fn the_ranks_of_a_queue() {
             assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{language:?}, {way}");
         }
         fs::remove_file(fifo).expect("was made");
+    }
+    for way in ["single", "hash", "u64", "packed"] {
+        let of_rust = &of_rust[usize::from(way.starts_with("u64"))];
+        others_say(of_rust, &["fifo", way, &FIFO.0.to_string(), &FIFO.1.to_string()], &input);
     }
 }

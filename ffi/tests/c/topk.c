@@ -150,7 +150,7 @@ static void threads(void) {
         CHECK(windlass_topk_count_u64(topk, key, SECONDS(40), &count) == WINDLASS_OK && count == rows[i].count);
     }
     CHECK(windlass_topk_get_stats(topk, &stats, sizeof stats) == WINDLASS_OK);
-    CHECK(stats.struct_size == sizeof stats && stats.late == 0 && stats.no_room == 0 && stats.key_bytes >= 8 * KEYS);
+    CHECK(stats.struct_size == sizeof stats && stats.late == 0 && stats.no_room == 0 && stats.key_bytes == 0);
     windlass_topk_free(topk);
 }
 

@@ -94,6 +94,13 @@ impl Language {
     }
 }
 
+/// The compilers for it: the one above, and clang's if it is there.
+pub(crate) fn compilers(language: Language) -> Vec<String> {
+    let clang = if language == Language::C { "clang" } else { "clang++" };
+    let others = Command::new(clang).arg("--version").output().is_ok_and(|output| output.status.success());
+    language.compiler().into_iter().chain(others.then(|| clang.to_owned())).collect()
+}
+
 /// Both; under valgrind, which is slow, one: the library is the same.
 pub(crate) fn languages() -> &'static [Language] {
     if is_set("WINDLASS_VALGRIND") { &[Language::C] } else { &[Language::C, Language::Cpp] }
@@ -104,13 +111,26 @@ pub(crate) const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wsha
 /// The options of docs/c.md for the static library.
 pub(crate) const STATIC_LIBS: [&str; 3] = ["-lpthread", "-ldl", "-lm"];
 
-/// Compiles and links a source, statically. The program, or `None` where it cannot be.
+/// Compiles and links a source, statically, as C99 or C++11. The program, or `None` where it cannot be.
 pub(crate) fn program(source: &Path, language: Language) -> Option<PathBuf> {
+    let standard = match language {
+        Language::C => "-std=c99",
+        Language::Cpp => "-std=c++11",
+    };
+    program_as(source, language, &language.compiler()?, &[standard])
+}
+
+/// The same by this compiler with these options.
+pub(crate) fn program_as(
+    source: &Path,
+    language: Language,
+    compiler: &str,
+    options: &[&str],
+) -> Option<PathBuf> {
     let library = library()?;
-    let compiler = language.compiler()?;
-    let (kind, standard) = match language {
-        Language::C => ("c", "-std=c99"),
-        Language::Cpp => ("c++", "-std=c++11"),
+    let kind = match language {
+        Language::C => "c",
+        Language::Cpp => "c++",
     };
     // Tests run at once.
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -118,7 +138,7 @@ pub(crate) fn program(source: &Path, language: Language) -> Option<PathBuf> {
     let name = format!("{}-{kind}-{}-{number}", source.file_stem()?.to_str()?, std::process::id());
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut cc = Command::new(compiler);
-    cc.args(["-x", kind, standard, "-g", "-O1"]).args(WARNINGS).arg("-I").arg(root().join("include"));
+    cc.args(["-x", kind, "-g", "-O1"]).args(options).args(WARNINGS).arg("-I").arg(root().join("include"));
     cc.arg(source).args(["-x", "none"]).arg(library.join("libwindlass.a")).args(STATIC_LIBS);
     run(cc.arg("-o").arg(&program));
     Some(program)
@@ -147,4 +167,23 @@ pub(crate) fn checked(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(checker);
     command.args(options).arg(program);
     command
+}
+
+/// The first block of this language in a document.
+pub(crate) fn block(docs: &str, language: &str) -> String {
+    let (_, rest) = docs.split_once(&format!("\n```{language}\n")).expect("a block");
+    rest.split_once("\n```").expect("its end").0.to_owned() + "\n"
+}
+
+/// Whether there are Go and pkg-config. With `WINDLASS_REQUIRE_GO=1` there must be.
+pub(crate) fn go_is_there() -> bool {
+    let works = |program: &str, argument: &str| {
+        Command::new(program).arg(argument).output().is_ok_and(|output| output.status.success())
+    };
+    let there = works("go", "version") && works("pkg-config", "--version");
+    if !there {
+        assert!(!is_set("WINDLASS_REQUIRE_GO"), "no Go, or no pkg-config");
+        skipped("no Go, or no pkg-config");
+    }
+    there
 }

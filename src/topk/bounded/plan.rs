@@ -32,8 +32,8 @@ const LINE: u64 = 64;
 /// Records for each slot: what displaces another needs a name as well.
 const NAMES_PER_SLOT: u64 = 2;
 
-/// Parts of a hundred that the slots and their names have of a pane's memory. (Measured: `cargo bench --bench topk -- accuracy`.)
-const SLOTS_SHARE: u64 = 50;
+/// Parts of a hundred that the slots and their names have of a pane's memory. (A quarter: `examples/accuracy.rs` with a half and with three quarters finds fewer.)
+const SLOTS_SHARE: u64 = 25;
 
 /// Lines of the smallest sketch.
 const LEAST_LINES: u64 = 4;

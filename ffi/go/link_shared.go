@@ -1,0 +1,6 @@
+//go:build windlass_shared
+
+package windlass
+
+// #cgo pkg-config: windlass
+import "C"

@@ -1,0 +1,5 @@
+//go:build race
+
+package windlass
+
+const withRace = true

@@ -1,0 +1,7 @@
+module orders
+
+go 1.19
+
+require windlass v0.0.0
+
+replace windlass => ../../../go

@@ -1,0 +1,284 @@
+// Every structure through windlass.hpp. Built with and without exceptions, as C++17 and C++20.
+#include <array>
+#include <cstdio>
+#include <thread>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+#include <windlass.hpp>
+
+#include "../c/check.h"
+
+using namespace std::chrono_literals;
+
+namespace {
+
+template <class T, class Config>
+T made(const Config &config) {
+    auto made = T::make(config);
+    if (!made) std::fprintf(stderr, "%s\n", made.error().what());
+    CHECK(made);
+    return std::move(made).value();
+}
+
+static_assert(!std::is_copy_constructible_v<windlass::Dedup> && !std::is_copy_assignable_v<windlass::Dedup>);
+static_assert(std::is_nothrow_move_constructible_v<windlass::Dedup> && std::is_nothrow_move_assignable_v<windlass::Dedup>);
+static_assert(noexcept(std::declval<windlass::Dedup &>().observe("id", 1)));
+static_assert(noexcept(std::declval<windlass::Limiter &>().check(std::uint64_t{1}, 1)));
+static_assert(windlass::Ticks(-1).count() == 0 && windlass::Ticks(-1s).count() == 0 && windlass::Ticks(2us).count() == 2000);
+static_assert(windlass::Ticks(std::chrono::hours::max()).count() == std::uint64_t{INT64_MAX});
+static_assert(windlass::Ticks(UINT64_MAX).count() == UINT64_MAX);
+
+void dedup() {
+    windlass::DedupConfig config;
+    config.window(60s).capacity(1000).seed(7).refresh(windlass::Refresh::never);
+    CHECK(config.raw.window == 60'000'000'000 && config.raw.seed == 7);
+    CHECK(*config.memory_bytes() > 30'000);
+    windlass::Dedup dedup = made<windlass::Dedup>(config);
+    const std::string text = "order";
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    CHECK(dedup.observe("order", 1).fresh());
+    // The same id in other clothes.
+    CHECK(dedup.observe(text, 2).duplicate() && dedup.observe(std::string_view(text), 3).duplicate() &&
+          dedup.observe(bytes, 4).duplicate());
+    CHECK(dedup.observe(windlass::hash("order", 7), 5ns).duplicate());
+#if __cplusplus >= 202002L
+    CHECK(dedup.observe(std::span<const std::uint8_t>(bytes), 4).duplicate());
+    const std::array<std::uint64_t, 2> numbers{1, 2};
+    CHECK(dedup.observe_all(std::span<const std::uint64_t>(numbers), 5).value() == 2);
+    CHECK(dedup.forget(1, 5).yes() && dedup.forget(2, 5).yes());
+#endif
+    CHECK(dedup.observe(5, 6).fresh() && dedup.observe(std::uint64_t{5}, 7).duplicate() && dedup.contains(5, 8).yes());
+    CHECK(dedup.contains("other", 8).no() && dedup.forget("order", 8).yes() && dedup.forget("order", 8).no());
+    CHECK(dedup.observe("order", 60s + 9ns).fresh());
+
+    // Batches: from a range, of numbers, of hashes, of a field of structs.
+    windlass::Packed packed;
+    const std::vector<std::string> ids = {"a", "b", "", "a"};
+    std::array<std::int8_t, 4> verdicts{};
+    CHECK(dedup.observe_all(packed.assign(ids), 60s, verdicts).value() == 3);
+    CHECK(verdicts == (std::array<std::int8_t, 4>{0, 0, 0, 1}));
+    const std::uint32_t *const before = packed.offsets();
+    CHECK(dedup.observe_all(packed.assign(ids), 60s).value() == 0 && packed.offsets() == before);
+    CHECK(dedup.observe_all(std::vector<std::uint64_t>{5, 6, 7}, 60s).value() == 2);
+    CHECK(dedup.observe_all(std::vector<windlass::Hash>{windlass::hash("a", 7), windlass::hash("c", 7)}, 60s).value() == 1);
+    struct Row {
+        char id[2];
+        int other;
+    };
+    const Row rows[] = {{{'x', 'x'}, 1}, {{'y', 'y'}, 2}, {{'x', 'x'}, 3}};
+    CHECK(dedup.observe_all(windlass::Fixed{rows[0].id, 2, sizeof(Row), 3}, 60s).value() == 2);
+    CHECK(dedup.contains("yy", 60s).yes());
+    // An array that is too short is refused, and nothing changes.
+    std::array<std::int8_t, 2> few{9, 9};
+    CHECK(dedup.observe_all(std::vector<std::uint64_t>{100, 101, 102}, 60s, few).status() == WINDLASS_E_RANGE && few[0] == 9);
+    CHECK(dedup.contains(100, 60s).no());
+    CHECK(dedup.observe_all(windlass::Packed(), 60s).value() == 0);
+
+    const windlass::Claim claim = dedup.claim("job", 100s, 5s);
+    CHECK(claim.fresh() && dedup.claim("job", 101s, 5s).in_progress() && dedup.claim("job", 101s, 5s).when() >= 105'000'000'000);
+    CHECK(dedup.abort(claim.ticket()).yes() && dedup.commit(claim.ticket()).no());
+    const windlass::Claim second = dedup.claim("job", 102s, 5s);
+    CHECK(second.fresh() && dedup.commit(second.ticket()).yes() && dedup.claim("job", 103s, 5s).duplicate());
+    CHECK(dedup.claim(1u, 103s, 0).status() == WINDLASS_E_LEASE);
+
+    CHECK(dedup.stats().value().capacity >= 1000 && dedup.memory_bytes().value() > 30'000 && dedup.seed().value() == 7);
+    CHECK(!dedup.maintain(200s, 16).failed() && dedup.reset() == WINDLASS_OK && dedup.contains("job", 103s).no());
+
+    // Moved: one owner at a time.
+    windlass::Dedup other = std::move(dedup);
+    CHECK(!dedup && other && dedup.observe("a", 1).status() == WINDLASS_E_NULL);
+    dedup = std::move(other);
+    CHECK(dedup && !other);
+    windlass::Dedup &itself = dedup;
+    dedup = std::move(itself);
+    CHECK(dedup);
+    dedup = windlass::Dedup();
+    CHECK(!dedup && dedup.stats().status() == WINDLASS_E_NULL && dedup.memory_bytes().failed());
+}
+
+void errors() {
+    windlass::Expected<windlass::Dedup> none = windlass::Dedup::make(windlass::DedupConfig());
+    CHECK(!none && none.error().status() == WINDLASS_E_ARG);
+    CHECK(std::strstr(none.error().what(), "window: 0 ns is out of range") == none.error().what());
+    CHECK(std::strcmp(windlass::Error(WINDLASS_E_FULL).what(), windlass_status_text(WINDLASS_E_FULL)) == 0);
+    CHECK(!windlass::DedupConfig().capacity(0).memory_bytes());
+    CHECK(windlass::Dedup::make(windlass::DedupConfig().window(1)).error().status() == WINDLASS_OK);
+#if WINDLASS_HAS_EXCEPTIONS
+    bool thrown = false;
+    try {
+        windlass::Dedup dedup{windlass::DedupConfig()};
+    } catch (const windlass::Exception &exception) {
+        thrown = exception.status() == WINDLASS_E_ARG && std::strstr(exception.what(), "window: 0 ns") != nullptr;
+    }
+    CHECK(thrown);
+    thrown = false;
+    try {
+        none.value();
+    } catch (const std::runtime_error &) {
+        thrown = true;
+    }
+    CHECK(thrown);
+#endif
+}
+
+void bloom() {
+    windlass::BloomConfig config;
+    config.window(1000).panes(4).expected_ids(500).error(0.001).seed(7).unit(windlass::Unit::events);
+    CHECK(config.plan()->panes == 4 && !windlass::BloomConfig().plan());
+    windlass::Bloom bloom = made<windlass::Bloom>(config);
+    windlass::Bloom same = made<windlass::Bloom>(config);
+    CHECK(bloom.insert("a", 1).no() && bloom.insert("a", 2).yes() && bloom.contains("a", 3).yes() && bloom.observe("b", 3).fresh());
+    CHECK(bloom.observe(7, 3).fresh() && bloom.observe(windlass::hash("a", 7), 3).duplicate());
+    const std::vector<std::uint64_t> numbers{7, 8, 9};
+    std::array<std::int8_t, 3> answers{};
+    CHECK(bloom.contains_all(numbers, 4, answers).value() == 2 && answers[0] == 1 && answers[1] == 0);
+    CHECK(bloom.insert_all(numbers, 4).value() == 2 && bloom.observe_all(numbers, 4).value() == 0);
+    windlass_bloom_pane panes[4];
+    CHECK(bloom.stats(panes).value().live_panes == 1 && panes[0].fill > 0 && bloom.plan().value().panes == 4);
+    windlass_pane_span spans[4];
+    CHECK(bloom.panes("a", 4, spans).value() == 1 && bloom.distinct(4).value() > 3 && bloom.seed().value() == 7);
+    CHECK(same.merge(bloom).status() == WINDLASS_OK && same.contains("b", 4).yes());
+    CHECK(same.merge(made<windlass::Bloom>(config.seed(8))).status() == WINDLASS_E_ARG);
+    CHECK(bloom.advance(5000) == WINDLASS_OK && bloom.contains("a", 5000).no() && !bloom.maintain(5000, 4).failed());
+    CHECK(bloom.memory_bytes().value() > 0);
+}
+
+void limiter() {
+    windlass::LimiterConfig config;
+    CHECK(config.quota("ten").status() == WINDLASS_E_ARG && config.quota("10/s burst 2").status() == WINDLASS_OK);
+    CHECK(config.raw.permits == 10 && config.raw.per_ns == 1'000'000'000 && config.raw.burst == 2);
+    windlass::Limiter limiter = made<windlass::Limiter>(config.clients(100));
+    CHECK(limiter.check("a", 1s).remaining() == 1 && limiter.check("a", 1s).allowed() && limiter.check("b", 1s).allowed());
+    const windlass::Admission denied = limiter.check("a", 1s);
+    CHECK(denied.denied() && denied.retry_after() == 100ms && limiter.check("a", 1s, 3).never());
+    CHECK(limiter.peek("a", 1s + 100ms).allowed() && limiter.forget("a", 1s).yes() && limiter.check("a", 1s, 2).allowed());
+    std::array<windlass_admission, 3> answers{};
+    CHECK(limiter.check_all(std::vector<std::uint64_t>{5, 5, 5}, 1s, answers).value() == 2 && answers[2].kind == WINDLASS_DENIED);
+    const std::array<std::uint64_t, 2> costs{2, 1};
+    CHECK(limiter.check_all(std::vector<std::uint64_t>{6, 6}, 1s, {}, costs).value() == 1);
+    CHECK(limiter.stats().value().clients >= 3 && !limiter.maintain(2s, 8).failed() && limiter.memory_bytes() && limiter.seed());
+    windlass::GlobalLimiter global = made<windlass::GlobalLimiter>(windlass::LimiterConfig().permits(1).per(1s));
+    CHECK(global.check(1s).allowed() && global.check(1s).denied() && global.peek(2s).allowed() && global.forget(1s).yes());
+}
+
+void counts() {
+    windlass::Counter counter = made<windlass::Counter>(windlass::CounterConfig().window(60s).pane(10s).capacity(100).seed(7));
+    CHECK(counter.add("a", 1s).counted() && counter.add("a", 2s, 4).counted() && counter.count("a", 3s).value() == 5);
+    CHECK(counter.count_complete("a", 3s).value() == 0 && counter.count_complete("a", 11s).value() == 5);
+    const std::array<std::uint64_t, 2> times{2, 3};
+    CHECK(counter.add_all(std::vector<std::uint64_t>{1, 2}, 3s, times).value().counted == 2 && counter.count(2, 3s).value() == 3);
+    CHECK(counter.total(3s).value() == 10 && counter.total_complete(3s).value() == 0);
+    std::array<std::uint64_t, 1> of{};
+    CHECK(counter.count_all(std::vector<windlass::Hash>{windlass::hash("a", 7)}, 3s, of) == WINDLASS_OK && of[0] == 5);
+    CHECK(counter.add("late", 500s).counted() && counter.add("late", 1s).late() && !counter.maintain(500s, 8).failed());
+    CHECK(counter.stats().value().late == 1);
+
+    windlass::TopK topk = made<windlass::TopK>(windlass::TopKConfig().window(60s).pane(10s).k(100).capacity(1000));
+    windlass::TopList list;
+    CHECK(topk.snapshot(list) == WINDLASS_OK && list.rows.empty() && list.info.end == 0);
+    // Names that no list has room for to begin with.
+    for (std::uint64_t i = 0; i < 100; i++)
+        CHECK(topk.add(std::string(50 + i, 'k'), 1s, 1000 - i).counted());
+    CHECK(topk.add(4711, 1s, 2000).counted() && topk.count(4711, 1s).value() == 2000);
+    CHECK(topk.refresh(2s, list) == WINDLASS_OK && list.rows.size() == 100 && list.info.certified == 1);
+    CHECK(list.number(list.rows[0]) == 4711 && list.key(list.rows[1]) == std::string(50, 'k') && list.rows[1].count == 1000);
+    const windlass_top_row *const before = list.rows.data();
+    CHECK(topk.snapshot(list) == WINDLASS_OK && list.rows.size() == 100 && list.rows.data() == before);
+    CHECK(topk.top(2s, list) == WINDLASS_OK && list.info.total == topk.total(2s).value());
+    CHECK(topk.top_complete(2s, list) == WINDLASS_OK && list.rows.empty());
+    CHECK(topk.add_all(std::vector<std::uint64_t>{4711}, 2s).value().counted == 1 && !topk.maintain(2s, 8).failed());
+    CHECK(topk.stats().value().capacity > 0);
+}
+
+void fifo() {
+    windlass::Fifo fifo = made<windlass::Fifo>(windlass::FifoConfig().capacity(100).on_present(windlass::OnPresent::move));
+    const std::string longer(500, 'v');
+    std::uint64_t ahead = 9;
+    CHECK(fifo.push("a", "1", 1).is_new() && fifo.push("b", longer, 2).is_new() && fifo.push(7, "", 3).is_new());
+    CHECK(fifo.rank("b", ahead).yes() && ahead == 1 && fifo.rank("x", ahead).no() && ahead == 1);
+    CHECK(fifo.push("a", "2", 4).moved() && fifo.rank("a", ahead).yes() && ahead == 2 && fifo.size().value() == 3);
+    windlass_fifo_place place;
+    std::string value;
+    CHECK(fifo.find("b", place).yes() && place.value_len == 500 && fifo.find("b", place, value).yes() && value == longer);
+    CHECK(fifo.find("x", place, value).no() && value.empty());
+    windlass::Entry entry;
+    CHECK(fifo.peek(entry).yes() && entry.key() == "b" && entry.value() == longer && fifo.at_rank(1, entry).yes() && entry.number() == 7);
+    CHECK(fifo.next(entry.info.seq + 1, entry).yes() && entry.key() == "a" && entry.value() == "2");
+    CHECK(fifo.count_before(4).value() == 2 && fifo.pop_until(1, entry).no() && entry.key().empty());
+    CHECK(fifo.pop_until(2, entry).yes() && entry.value() == longer && fifo.pop(entry).yes() && fifo.pop(entry).yes() &&
+          fifo.pop(entry).no());
+
+    windlass::Packed keys, values;
+    keys.assign(std::vector<std::string>{"x", "yy"});
+    values.assign(std::vector<std::string>{"1", "22"});
+    std::int32_t results[2];
+    std::uint64_t seqs[2];
+    CHECK(fifo.push_all(keys, values, 5, results, seqs) == WINDLASS_OK && results[1] == WINDLASS_PUSHED_NEW && seqs[1] == seqs[0] + 1);
+    CHECK(fifo.push_all(keys, keys, 5, windlass::View<std::int32_t>(results, 1)) == WINDLASS_E_RANGE);
+    std::int64_t ranks[2];
+    CHECK(fifo.rank_all(keys, ranks) == WINDLASS_OK && ranks[0] == 0 && ranks[1] == 1);
+    windlass_fifo_entry entries[4];
+    std::uint8_t names[16], texts[16];
+    CHECK(fifo.pop_all(entries, names, texts).value() == 2 && std::memcmp(names, "xyy", 3) == 0 && std::memcmp(texts, "122", 3) == 0);
+    CHECK(fifo.stats().value().len == 0 && !fifo.maintain(8).failed());
+}
+
+// docs/ring.md.
+void ring() {
+    const std::string keys[] = {"", "a", "user-1", "user-2", "user-3", "user-4711", "Ünïcödé", "0123456789abcdef0123456789abcdef"};
+    const std::uint32_t owners[2][8][3] = {
+        {{2, 1, 3}, {2, 3, 1}, {3, 1, 2}, {2, 3, 1}, {3, 2, 1}, {3, 2, 1}, {3, 1, 2}, {3, 1, 2}},
+        {{2, 1, 3}, {2, 1, 3}, {1, 2, 3}, {3, 2, 1}, {2, 3, 1}, {1, 2, 3}, {2, 1, 3}, {2, 3, 1}},
+    };
+    for (int of = 0; of < 2; of++) {
+        windlass::Ring ring = made<windlass::Ring>(windlass::RingConfig().seed(of ? 42 : 0).vnodes(of ? 40 : 128));
+        CHECK(ring.route("a").status() == WINDLASS_E_NO_NODE);
+        CHECK(*ring.add(1, "cache-a") == 1.0 && ring.add(2, "cache-b", 2) && ring.add(3, "cache-c") && !ring.add(3, "cache-d"));
+        std::uint32_t first[8];
+        windlass::Packed packed;
+        CHECK(ring.route_all(packed.assign(keys), first) == WINDLASS_OK);
+        for (int i = 0; i < 8; i++) {
+            std::uint32_t three[3];
+            CHECK(ring.route_n(keys[i], three).value() == 3 && ring.route(keys[i]).value() == three[0] && first[i] == three[0]);
+            for (int n = 0; n < 3; n++)
+                CHECK(three[n] == owners[of][i][n]);
+        }
+        windlass_ring_node nodes[3];
+        CHECK(ring.nodes(nodes).value() == 3 && nodes[1].weight == 2 && ring.set_weight(2, 1) && ring.remove(3) && !ring.remove(3));
+        CHECK(ring.stats().value().nodes == 2 && ring.route(5));
+    }
+}
+
+// Of all threads that bring an id one is told that it is fresh.
+void threads() {
+    windlass::Dedup dedup = made<windlass::Dedup>(windlass::DedupConfig().window(1'000'000).capacity(10'000));
+    std::array<std::uint64_t, 4> fresh{};
+    std::vector<std::thread> all;
+    for (auto &mine : fresh)
+        all.emplace_back([&dedup, &mine] {
+            for (std::uint64_t id = 0; id < 2000; id++)
+                mine += dedup.observe(id, id).fresh();
+        });
+    for (std::thread &thread : all)
+        thread.join();
+    CHECK(fresh[0] + fresh[1] + fresh[2] + fresh[3] == 2000);
+}
+
+} // namespace
+
+int main() {
+    dedup();
+    errors();
+    bloom();
+    limiter();
+    counts();
+    fifo();
+    ring();
+    threads();
+    CHECK(windlass::hash("", 0).hi == 0x99aa06d3014798d8 && windlass::hash("", 0).lo == 0x6001c324468d497f);
+    CHECK(windlass::hash(0x9e3779b97f4a7c15, 0).lo == 0xe220a8397b1dcdaf && windlass::random_seed() != windlass::random_seed());
+    CHECK(windlass::namespace_seed(1, "a") != windlass::namespace_seed(1, "b") && windlass::now() <= windlass::now());
+    return 0;
+}

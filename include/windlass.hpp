@@ -1,0 +1,1732 @@
+// windlass for C++17 and later: owners and value types over windlass.h, which says what every call does, what it returns, and when it fails.
+// Header only. docs/cpp.md has examples. Licence: MIT OR Apache-2.0.
+//
+// Keys         are bytes (std::string_view, std::string, literals, std::span or std::vector of bytes), a std::uint64_t, or a
+//              windlass::Hash: three kinds, none the same as one of another kind. Bring each key in one form.
+// Time         is Ticks: a number, or a std::chrono::duration, which counts in nanoseconds.
+// Errors       Calls do not throw: they return what tells by failed() and status(). What makes something either throws
+//              (constructors; not with -fno-exceptions) or returns an Expected (make). What grows a container of the caller's
+//              may throw std::bad_alloc, and is not noexcept.
+// Owners       can be moved and not copied. One that was moved from, or made by default, holds nothing: its calls return
+//              WINDLASS_E_NULL.
+// Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy.
+// Arrays       View takes whatever has data() and size(): std::vector, std::array, std::span, or a pointer and a length. An
+//              array for answers that does not have the batch's length is refused with WINDLASS_E_RANGE; one that is empty is
+//              not wanted, where that is said.
+
+#ifndef WINDLASS_HPP
+#define WINDLASS_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "windlass.h"
+
+#if defined(__cpp_exceptions) || defined(_CPPUNWIND)
+#define WINDLASS_HAS_EXCEPTIONS 1
+#include <stdexcept>
+#else
+#define WINDLASS_HAS_EXCEPTIONS 0
+#endif
+
+namespace windlass {
+
+using Hash = windlass_hash;
+using Ticket = windlass_ticket;
+using Tally = windlass_tally;
+
+// What a WINDLASS_E_ code means, in a few words.
+inline const char *text(windlass_status status) noexcept { return windlass_status_text(status); }
+
+// A time or a span of it: a number of ticks, or a duration, in nanoseconds. What is below 0 is 0, and what does not fit is the
+// largest that does.
+class Ticks {
+public:
+    template <class N, std::enable_if_t<std::is_integral_v<N>, int> = 0>
+    constexpr Ticks(N ticks) noexcept : count_(ticks < N{} ? 0 : static_cast<std::uint64_t>(ticks)) {}
+
+    template <class R, class P>
+    constexpr Ticks(std::chrono::duration<R, P> span) noexcept : count_(0) {
+        using Seconds = std::chrono::duration<long double>;
+        constexpr std::chrono::nanoseconds most = std::chrono::nanoseconds::max();
+        if (Seconds(span) >= Seconds(most)) {
+            count_ = static_cast<std::uint64_t>(most.count());
+        } else if (span > span.zero()) {
+            count_ = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(span).count());
+        }
+    }
+
+    constexpr std::uint64_t count() const noexcept { return count_; }
+
+private:
+    std::uint64_t count_;
+};
+
+// Where it means a number of ticks, or of bytes: no limit.
+inline constexpr std::uint64_t no_limit = WINDLASS_NO_LIMIT;
+
+// Nanoseconds of a clock that never goes back.
+inline std::uint64_t now() noexcept { return windlass_now_ns(); }
+
+// An array of somebody else's.
+template <class T>
+class View {
+public:
+    constexpr View() noexcept = default;
+    constexpr View(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+
+    template <std::size_t N>
+    constexpr View(T (&array)[N]) noexcept : data_(array), size_(N) {}
+
+    // (The arrays are of T, or of what differs by const alone.)
+    template <class A, class E = std::remove_pointer_t<decltype(std::declval<A &>().data())>,
+              std::enable_if_t<std::is_convertible_v<E (*)[], T (*)[]>, int> = 0>
+    constexpr View(A &&array) noexcept : data_(array.data()), size_(array.size()) {}
+
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+    constexpr bool empty() const noexcept { return size_ == 0; }
+
+private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// The bytes of a key, a value or a name, of somebody else's.
+class Bytes {
+public:
+    constexpr Bytes() noexcept = default;
+    Bytes(const void *data, std::size_t size) noexcept : data_(static_cast<const std::uint8_t *>(data)), size_(size) {}
+
+    template <class S, std::enable_if_t<std::is_convertible_v<const S &, std::string_view>, int> = 0>
+    Bytes(const S &text) noexcept : Bytes(std::string_view(text)) {}
+    Bytes(std::string_view text) noexcept : Bytes(text.data(), text.size()) {}
+
+    // Arrays of std::uint8_t, std::byte and the like.
+    template <class A, class E = std::remove_pointer_t<decltype(std::declval<const A &>().data())>,
+              std::enable_if_t<sizeof(E) == 1 && !std::is_convertible_v<const A &, std::string_view>, int> = 0>
+    Bytes(const A &array) noexcept : Bytes(array.data(), array.size()) {}
+
+    const std::uint8_t *data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    const std::uint8_t *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// Hashes of keys under a seed, the same in every language.
+inline Hash hash(Bytes key, std::uint64_t seed) noexcept {
+    Hash hash{};
+    (void)windlass_hash_bytes(key.data(), key.size(), seed, &hash); // it cannot fail: bytes are there
+    return hash;
+}
+inline Hash hash(std::uint64_t key, std::uint64_t seed) noexcept {
+    Hash hash{};
+    (void)windlass_hash_u64(key, seed, &hash);
+    return hash;
+}
+
+// A seed that nobody else knows.
+inline std::uint64_t random_seed() noexcept {
+    std::uint64_t seed = 0;
+    (void)windlass_seed_random(&seed);
+    return seed;
+}
+
+// The seed of a namespace, for the keys of one of several sources.
+inline std::uint64_t namespace_seed(std::uint64_t seed, Bytes name) noexcept {
+    std::uint64_t of_it = 0;
+    (void)windlass_seed_namespace(seed, name.data(), name.size(), &of_it);
+    return of_it;
+}
+
+// --- what calls return ---
+
+// Why something could not be made: a code, and a text that names the setting, its value and what is allowed.
+class Error {
+public:
+    explicit Error(windlass_status status, const char *detail = "") noexcept : status_(status) {
+        const std::size_t length = std::strlen(detail);
+        const std::size_t kept = length < sizeof detail_ ? length : sizeof detail_ - 1;
+        std::memcpy(detail_, detail, kept);
+    }
+    windlass_status status() const noexcept { return status_; }
+    // In words: the detail, or where there is none what the code means.
+    const char *what() const noexcept { return detail_[0] ? detail_ : windlass_status_text(status_); }
+
+private:
+    windlass_status status_;
+    char detail_[sizeof(windlass_error::detail)] = {};
+};
+
+#if WINDLASS_HAS_EXCEPTIONS
+// What constructors throw.
+class Exception : public std::runtime_error {
+public:
+    explicit Exception(const Error &error) : std::runtime_error(error.what()), status_(error.status()) {}
+    windlass_status status() const noexcept { return status_; }
+
+private:
+    windlass_status status_;
+};
+#endif
+
+// What was made, or why it was not.
+template <class T>
+class Expected {
+public:
+    Expected(T value) noexcept : holds_(std::in_place_index<0>, std::move(value)) {}
+    Expected(Error error) noexcept : holds_(std::in_place_index<1>, error) {}
+
+    bool has_value() const noexcept { return holds_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    // What was made. If there is none: throws an Exception, or ends the program where there are none.
+    T &value() & {
+        if (!has_value()) refuse();
+        return *std::get_if<0>(&holds_);
+    }
+    T &&value() && {
+        if (!has_value()) refuse();
+        return std::move(*std::get_if<0>(&holds_));
+    }
+    const T &value() const & {
+        if (!has_value()) refuse();
+        return *std::get_if<0>(&holds_);
+    }
+    T &operator*() & { return value(); }
+    const T &operator*() const & { return value(); }
+    T &&operator*() && { return std::move(*this).value(); }
+    T *operator->() { return &value(); }
+    const T *operator->() const { return &value(); }
+
+    // Why not. If it was made: WINDLASS_OK.
+    const Error &error() const noexcept {
+        static const Error none(WINDLASS_OK);
+        const Error *error = std::get_if<1>(&holds_);
+        return error ? *error : none;
+    }
+
+private:
+    [[noreturn]] void refuse() const {
+#if WINDLASS_HAS_EXCEPTIONS
+        throw Exception(error());
+#else
+        std::abort();
+#endif
+    }
+    std::variant<T, Error> holds_;
+};
+
+// A value, or a WINDLASS_E_ code; with a code the value is what it is by default.
+template <class T>
+class Result {
+public:
+    constexpr Result(windlass_status status, T value) noexcept : value_(status < 0 ? T{} : value), status_(status) {}
+    constexpr bool failed() const noexcept { return status_ < 0; }
+    constexpr explicit operator bool() const noexcept { return !failed(); }
+    constexpr windlass_status status() const noexcept { return status_ < 0 ? status_ : WINDLASS_OK; }
+    constexpr T value() const noexcept { return value_; }
+    constexpr T value_or(T other) const noexcept { return failed() ? other : value_; }
+
+private:
+    T value_;
+    windlass_status status_;
+};
+
+// A number that calls return, of which those below 0 are errors.
+class Answer {
+public:
+    constexpr explicit Answer(std::int32_t code) noexcept : code_(code) {}
+    constexpr std::int32_t code() const noexcept { return code_; }
+    constexpr bool failed() const noexcept { return code_ < 0; }
+    constexpr windlass_status status() const noexcept { return code_ < 0 ? code_ : WINDLASS_OK; }
+
+private:
+    std::int32_t code_;
+};
+
+// Yes or no, or an error, which is neither.
+class YesNo : public Answer {
+public:
+    using Answer::Answer;
+    constexpr bool yes() const noexcept { return code() > 0; }
+    constexpr bool no() const noexcept { return code() == 0; }
+};
+
+// Of an observation or a claim.
+class Verdict : public Answer {
+public:
+    using Answer::Answer;
+    constexpr bool fresh() const noexcept { return code() == WINDLASS_FRESH; }
+    constexpr bool duplicate() const noexcept { return code() == WINDLASS_DUPLICATE; }
+    // Only claims are told this.
+    constexpr bool in_progress() const noexcept { return code() == WINDLASS_IN_PROGRESS; }
+};
+
+// Of a claim. The ticket is one if the verdict is fresh; when tells since or until when it is another's if it is not.
+class Claim : public Verdict {
+public:
+    constexpr Claim(std::int32_t code, Ticket ticket, std::uint64_t when) noexcept : Verdict(code), ticket_(ticket), when_(when) {}
+    constexpr const Ticket &ticket() const noexcept { return ticket_; }
+    constexpr std::uint64_t when() const noexcept { return when_; }
+
+private:
+    Ticket ticket_;
+    std::uint64_t when_;
+};
+
+// Of counting a key.
+class Added : public Answer {
+public:
+    using Answer::Answer;
+    constexpr bool counted() const noexcept { return code() == WINDLASS_COUNTED; }
+    constexpr bool no_room() const noexcept { return code() == WINDLASS_NO_ROOM; }
+    constexpr bool late() const noexcept { return code() == WINDLASS_LATE; }
+    constexpr bool too_long() const noexcept { return code() == WINDLASS_TOO_LONG; }
+};
+
+// Of a push, with the number of the key's entry.
+class Pushed : public Answer {
+public:
+    constexpr Pushed(std::int32_t code, std::uint64_t seq) noexcept : Answer(code), seq_(seq) {}
+    constexpr bool is_new() const noexcept { return code() == WINDLASS_PUSHED_NEW; }
+    constexpr bool present() const noexcept { return code() == WINDLASS_PUSHED_PRESENT; }
+    constexpr bool moved() const noexcept { return code() == WINDLASS_PUSHED_MOVED; }
+    constexpr std::uint64_t seq() const noexcept { return seq_; }
+
+private:
+    std::uint64_t seq_;
+};
+
+// Of a rate limiter.
+class Admission : public Answer {
+public:
+    constexpr Admission(std::int32_t code, const windlass_admission &all) noexcept : Answer(code), all_(all) {}
+    constexpr bool allowed() const noexcept { return code() == WINDLASS_ALLOWED; }
+    constexpr bool denied() const noexcept { return code() == WINDLASS_DENIED; }
+    constexpr bool never() const noexcept { return code() == WINDLASS_NEVER; }
+    constexpr std::uint64_t remaining() const noexcept { return all_.remaining; }
+    constexpr std::chrono::nanoseconds reset_after() const noexcept { return span(all_.reset_after_ns); }
+    constexpr std::chrono::nanoseconds retry_after() const noexcept { return span(all_.retry_after_ns); }
+    constexpr std::chrono::nanoseconds delay() const noexcept { return span(all_.delay_ns); }
+
+private:
+    static constexpr std::chrono::nanoseconds span(std::uint64_t ns) noexcept {
+        constexpr std::chrono::nanoseconds most = std::chrono::nanoseconds::max();
+        const bool fits = ns <= static_cast<std::uint64_t>(most.count());
+        return fits ? std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(ns)) : most;
+    }
+    windlass_admission all_;
+};
+
+// --- keys of a batch ---
+
+// Keys of one length, the next one stride bytes after the last: a field of an array of structs.
+struct Fixed {
+    const void *keys;
+    std::size_t key_len, stride, count;
+
+    const std::uint8_t *data() const noexcept { return static_cast<const std::uint8_t *>(keys); }
+    std::size_t size() const noexcept { return count; }
+};
+
+// Keys of any lengths, copied one behind the other. Cleared and filled again it asks for no memory, once it is large enough.
+class Packed {
+public:
+    Packed() : offsets_(1, 0) {}
+
+    void clear() noexcept {
+        bytes_.clear();
+        offsets_.resize(1);
+    }
+    void reserve(std::size_t keys, std::size_t bytes) {
+        offsets_.reserve(keys + 1);
+        bytes_.reserve(bytes);
+    }
+    // False: all keys together would have 4 GiB or more; it was not added.
+    bool add(Bytes key) {
+        if (key.size() > std::numeric_limits<std::uint32_t>::max() - bytes_.size()) return false;
+        bytes_.insert(bytes_.end(), key.data(), key.data() + key.size());
+        offsets_.push_back(static_cast<std::uint32_t>(bytes_.size()));
+        return true;
+    }
+    // The keys of a range instead of what it has, as far as they fit.
+    template <class Range>
+    Packed &assign(const Range &keys) {
+        clear();
+        for (const auto &key : keys)
+            if (!add(key)) break;
+        return *this;
+    }
+    std::size_t size() const noexcept { return offsets_.size() - 1; }
+    bool empty() const noexcept { return size() == 0; }
+    const std::uint8_t *bytes() const noexcept { return bytes_.data(); }
+    std::size_t bytes_len() const noexcept { return bytes_.size(); }
+    const std::uint32_t *offsets() const noexcept { return offsets_.data(); }
+
+private:
+    std::vector<std::uint8_t> bytes_;
+    std::vector<std::uint32_t> offsets_;
+};
+
+// How many, as calls return it: or an error.
+using Count = Result<std::uint64_t>;
+
+namespace detail {
+
+// Owns a handle.
+template <class Handle, void (*Free)(Handle *)>
+class Owner {
+public:
+    constexpr Owner() noexcept = default;
+    explicit Owner(Handle *handle) noexcept : handle_(handle) {}
+    Owner(Owner &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Owner &operator=(Owner &&other) noexcept {
+        if (this != &other) {
+            Free(handle_);
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    Owner(const Owner &) = delete;
+    Owner &operator=(const Owner &) = delete;
+    ~Owner() { Free(handle_); }
+
+    // For the functions of windlass.h. Still owned.
+    Handle *handle() const noexcept { return handle_; }
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+protected:
+    // (What is called with a pointer to const changes nothing that a caller could see: it may.)
+    Handle *handle_ = nullptr;
+};
+
+template <class Made, class Config, class Handle>
+Expected<Made> make(windlass_status (*from)(const Config *, Handle **, windlass_error *), const Config &config) noexcept {
+    windlass_error error = WINDLASS_ERROR_INIT;
+    Handle *handle = nullptr;
+    const windlass_status status = from(&config, &handle, &error);
+    if (status != WINDLASS_OK) return Error(status, error.detail);
+    return Made(handle);
+}
+
+#if WINDLASS_HAS_EXCEPTIONS
+template <class Config, class Handle>
+Handle *made(windlass_status (*from)(const Config *, Handle **, windlass_error *), const Config &config) {
+    windlass_error error = WINDLASS_ERROR_INIT;
+    Handle *handle = nullptr;
+    const windlass_status status = from(&config, &handle, &error);
+    if (status != WINDLASS_OK) throw Exception(Error(status, error.detail));
+    return handle;
+}
+#endif
+
+inline Count count(std::int64_t number) noexcept {
+    return number < 0 ? Count(static_cast<windlass_status>(number), 0) : Count(WINDLASS_OK, static_cast<std::uint64_t>(number));
+}
+
+// An optional array of a batch of n: none, or n long.
+template <class T>
+constexpr bool fits(View<T> array, std::size_t n) noexcept {
+    return array.empty() || array.size() == n;
+}
+
+template <class Stats, class Handle>
+Result<Stats> stats(windlass_status (*from)(const Handle *, Stats *, std::uint32_t), const Handle *handle) noexcept {
+    Stats stats{};
+    const windlass_status status = from(handle, &stats, sizeof stats);
+    return Result<Stats>(status, stats);
+}
+
+} // namespace detail
+
+// --- settings ---
+
+enum class Unit : std::uint32_t { ns = WINDLASS_UNIT_NS, events = WINDLASS_UNIT_EVENTS };
+enum class Refresh : std::uint32_t { never = WINDLASS_REFRESH_NEVER, on_duplicate = WINDLASS_REFRESH_ON_DUPLICATE };
+enum class OnFull : std::uint32_t { reject = WINDLASS_ON_FULL_REJECT, evict_oldest = WINDLASS_ON_FULL_EVICT_OLDEST };
+enum class Identity : std::uint32_t { hash = WINDLASS_IDENTITY_HASH, bytes = WINDLASS_IDENTITY_BYTES };
+enum class Layout : std::uint32_t {
+    automatic = WINDLASS_LAYOUT_AUTO,
+    rows_1 = WINDLASS_LAYOUT_ROWS_1,
+    rows_2 = WINDLASS_LAYOUT_ROWS_2,
+    rows_3 = WINDLASS_LAYOUT_ROWS_3,
+    rows_4 = WINDLASS_LAYOUT_ROWS_4,
+    blocks_128 = WINDLASS_LAYOUT_BLOCKS_128,
+    blocks_256 = WINDLASS_LAYOUT_BLOCKS_256,
+    blocks_512 = WINDLASS_LAYOUT_BLOCKS_512,
+    arrays = WINDLASS_LAYOUT_ARRAYS,
+    seeded_arrays = WINDLASS_LAYOUT_SEEDED_ARRAYS
+};
+enum class Rotation : std::uint32_t {
+    by_calls = WINDLASS_ROTATION_BY_CALLS,
+    hybrid = WINDLASS_ROTATION_HYBRID,
+    scheduled = WINDLASS_ROTATION_SCHEDULED
+};
+enum class Algorithm : std::uint32_t {
+    gcra = WINDLASS_ALGORITHM_GCRA,
+    token_bucket = WINDLASS_ALGORITHM_TOKEN_BUCKET,
+    leaky_queue = WINDLASS_ALGORITHM_LEAKY_QUEUE,
+    fixed_window = WINDLASS_ALGORITHM_FIXED_WINDOW,
+    sliding_counter = WINDLASS_ALGORITHM_SLIDING_COUNTER,
+    sliding_log = WINDLASS_ALGORITHM_SLIDING_LOG
+};
+enum class OnUnknown : std::uint32_t { deny = WINDLASS_ON_UNKNOWN_DENY, allow = WINDLASS_ON_UNKNOWN_ALLOW };
+enum class OnPresent : std::uint32_t { keep = WINDLASS_ON_PRESENT_KEEP, move = WINDLASS_ON_PRESENT_MOVE };
+
+// Settings of a Dedup. Each setting returns the settings, to set the next; those of windlass_dedup_config say what they mean.
+class DedupConfig {
+public:
+    DedupConfig() noexcept { (void)windlass_dedup_config_init(&raw, sizeof raw); }
+    DedupConfig &window(Ticks value) noexcept {
+        raw.window = value.count();
+        return *this;
+    }
+    DedupConfig &lateness(Ticks value) noexcept {
+        raw.lateness = value.count();
+        return *this;
+    }
+    DedupConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump = value.count();
+        return *this;
+    }
+    DedupConfig &capacity(std::uint64_t value) noexcept {
+        raw.capacity = value;
+        return *this;
+    }
+    DedupConfig &max_memory(std::uint64_t value) noexcept {
+        raw.max_memory = value;
+        return *this;
+    }
+    DedupConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    DedupConfig &unit(Unit value) noexcept {
+        raw.unit = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    DedupConfig &refresh(Refresh value) noexcept {
+        raw.refresh = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    DedupConfig &on_full(OnFull value) noexcept {
+        raw.on_full = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    DedupConfig &identity(Identity value) noexcept {
+        raw.identity = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // Bytes that it will take, before it is made; or what is wrong with the settings.
+    Expected<std::uint64_t> memory_bytes() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const std::int64_t bytes = windlass_dedup_config_memory_bytes(&raw, &error);
+        if (bytes < 0) return Error(static_cast<windlass_status>(bytes), error.detail);
+        return static_cast<std::uint64_t>(bytes);
+    }
+
+    windlass_dedup_config raw;
+};
+
+// Settings of a Bloom. Each setting returns the settings, to set the next; those of windlass_bloom_config say what they mean.
+class BloomConfig {
+public:
+    BloomConfig() noexcept { (void)windlass_bloom_config_init(&raw, sizeof raw); }
+    BloomConfig &window(Ticks value) noexcept {
+        raw.window = value.count();
+        return *this;
+    }
+    BloomConfig &lateness(Ticks value) noexcept {
+        raw.lateness = value.count();
+        return *this;
+    }
+    BloomConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump = value.count();
+        return *this;
+    }
+    BloomConfig &expected_ids(std::uint64_t value) noexcept {
+        raw.expected_ids = value;
+        return *this;
+    }
+    BloomConfig &error(double value) noexcept {
+        raw.error = value;
+        return *this;
+    }
+    BloomConfig &pane(Ticks value) noexcept {
+        raw.pane = value.count();
+        return *this;
+    }
+    BloomConfig &bits(std::uint64_t value) noexcept {
+        raw.bits = value;
+        return *this;
+    }
+    BloomConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    BloomConfig &panes(std::uint32_t value) noexcept {
+        raw.panes = value;
+        return *this;
+    }
+    BloomConfig &layout(Layout value) noexcept {
+        raw.layout = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    BloomConfig &probes(std::uint32_t value) noexcept {
+        raw.probes = value;
+        return *this;
+    }
+    BloomConfig &rotation(Rotation value) noexcept {
+        raw.rotation = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    BloomConfig &unit(Unit value) noexcept {
+        raw.unit = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // What it would be built as; or what is wrong with the settings.
+    Expected<windlass_bloom_plan> plan() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        windlass_bloom_plan plan{};
+        const windlass_status status = windlass_bloom_config_plan(&raw, &plan, sizeof plan, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return plan;
+    }
+
+    windlass_bloom_config raw;
+};
+
+// Settings of a Limiter or a GlobalLimiter. Each setting returns the settings, to set the next; those of windlass_limiter_config say what they mean.
+class LimiterConfig {
+public:
+    LimiterConfig() noexcept { (void)windlass_limiter_config_init(&raw, sizeof raw); }
+    LimiterConfig &permits(std::uint64_t value) noexcept {
+        raw.permits = value;
+        return *this;
+    }
+    LimiterConfig &per(Ticks value) noexcept {
+        raw.per_ns = value.count();
+        return *this;
+    }
+    LimiterConfig &burst(std::uint64_t value) noexcept {
+        raw.burst = value;
+        return *this;
+    }
+    LimiterConfig &lateness(Ticks value) noexcept {
+        raw.lateness_ns = value.count();
+        return *this;
+    }
+    LimiterConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump_ns = value.count();
+        return *this;
+    }
+    LimiterConfig &clients(std::uint64_t value) noexcept {
+        raw.clients = value;
+        return *this;
+    }
+    LimiterConfig &max_memory(std::uint64_t value) noexcept {
+        raw.max_memory = value;
+        return *this;
+    }
+    LimiterConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    LimiterConfig &algorithm(Algorithm value) noexcept {
+        raw.algorithm = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    LimiterConfig &on_unknown(OnUnknown value) noexcept {
+        raw.on_unknown = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // Permits, time and burst by a text: "10/s burst 20". What is wrong with it: WINDLASS_OK if nothing is.
+    Error quota(std::string_view text) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const windlass_status status = windlass_limiter_config_quota(&raw, text.data(), text.size(), &error);
+        return Error(status, status == WINDLASS_OK ? "" : error.detail);
+    }
+    // Bytes that it will take, before it is made; or what is wrong with the settings.
+    Expected<std::uint64_t> memory_bytes() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const std::int64_t bytes = windlass_limiter_config_memory_bytes(&raw, &error);
+        if (bytes < 0) return Error(static_cast<windlass_status>(bytes), error.detail);
+        return static_cast<std::uint64_t>(bytes);
+    }
+
+    windlass_limiter_config raw;
+};
+
+// Settings of a Counter. Each setting returns the settings, to set the next; those of windlass_counter_config say what they mean.
+class CounterConfig {
+public:
+    CounterConfig() noexcept { (void)windlass_counter_config_init(&raw, sizeof raw); }
+    CounterConfig &window(Ticks value) noexcept {
+        raw.window = value.count();
+        return *this;
+    }
+    CounterConfig &pane(Ticks value) noexcept {
+        raw.pane = value.count();
+        return *this;
+    }
+    CounterConfig &lateness(Ticks value) noexcept {
+        raw.lateness = value.count();
+        return *this;
+    }
+    CounterConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump = value.count();
+        return *this;
+    }
+    CounterConfig &capacity(std::uint64_t value) noexcept {
+        raw.capacity = value;
+        return *this;
+    }
+    CounterConfig &max_memory(std::uint64_t value) noexcept {
+        raw.max_memory = value;
+        return *this;
+    }
+    CounterConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    CounterConfig &unit(Unit value) noexcept {
+        raw.unit = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // Bytes that it will take, before it is made; or what is wrong with the settings.
+    Expected<std::uint64_t> memory_bytes() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const std::int64_t bytes = windlass_counter_config_memory_bytes(&raw, &error);
+        if (bytes < 0) return Error(static_cast<windlass_status>(bytes), error.detail);
+        return static_cast<std::uint64_t>(bytes);
+    }
+
+    windlass_counter_config raw;
+};
+
+// Settings of a TopK. Each setting returns the settings, to set the next; those of windlass_topk_config say what they mean.
+class TopKConfig {
+public:
+    TopKConfig() noexcept { (void)windlass_topk_config_init(&raw, sizeof raw); }
+    TopKConfig &window(Ticks value) noexcept {
+        raw.window = value.count();
+        return *this;
+    }
+    TopKConfig &pane(Ticks value) noexcept {
+        raw.pane = value.count();
+        return *this;
+    }
+    TopKConfig &lateness(Ticks value) noexcept {
+        raw.lateness = value.count();
+        return *this;
+    }
+    TopKConfig &k(std::uint64_t value) noexcept {
+        raw.k = value;
+        return *this;
+    }
+    TopKConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump = value.count();
+        return *this;
+    }
+    TopKConfig &capacity(std::uint64_t value) noexcept {
+        raw.capacity = value;
+        return *this;
+    }
+    TopKConfig &max_memory(std::uint64_t value) noexcept {
+        raw.max_memory = value;
+        return *this;
+    }
+    TopKConfig &refresh_every(Ticks value) noexcept {
+        raw.refresh_every = value.count();
+        return *this;
+    }
+    TopKConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    TopKConfig &unit(Unit value) noexcept {
+        raw.unit = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // Bytes that it will take, before it is made; or what is wrong with the settings.
+    Expected<std::uint64_t> memory_bytes() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const std::int64_t bytes = windlass_topk_config_memory_bytes(&raw, &error);
+        if (bytes < 0) return Error(static_cast<windlass_status>(bytes), error.detail);
+        return static_cast<std::uint64_t>(bytes);
+    }
+
+    windlass_topk_config raw;
+};
+
+// Settings of a Fifo. Each setting returns the settings, to set the next; those of windlass_fifo_config say what they mean.
+class FifoConfig {
+public:
+    FifoConfig() noexcept { (void)windlass_fifo_config_init(&raw, sizeof raw); }
+    FifoConfig &capacity(std::uint64_t value) noexcept {
+        raw.capacity = value;
+        return *this;
+    }
+    FifoConfig &max_memory(std::uint64_t value) noexcept {
+        raw.max_memory = value;
+        return *this;
+    }
+    FifoConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    FifoConfig &on_present(OnPresent value) noexcept {
+        raw.on_present = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    // Bytes that it will take, before it is made; or what is wrong with the settings.
+    Expected<std::uint64_t> memory_bytes() const noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const std::int64_t bytes = windlass_fifo_config_memory_bytes(&raw, &error);
+        if (bytes < 0) return Error(static_cast<windlass_status>(bytes), error.detail);
+        return static_cast<std::uint64_t>(bytes);
+    }
+
+    windlass_fifo_config raw;
+};
+
+// Settings of a Ring. Each setting returns the settings, to set the next; those of windlass_ring_config say what they mean.
+class RingConfig {
+public:
+    RingConfig() noexcept { (void)windlass_ring_config_init(&raw, sizeof raw); }
+    RingConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    RingConfig &vnodes(std::uint32_t value) noexcept {
+        raw.vnodes = value;
+        return *this;
+    }
+
+    windlass_ring_config raw;
+};
+
+// --- structures ---
+
+// Admits each id once per window, exactly.
+class Dedup : public detail::Owner<windlass_dedup, windlass_dedup_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Dedup(const DedupConfig &config) : Owner(detail::made(windlass_dedup_new, config.raw)) {}
+#endif
+    static Expected<Dedup> make(const DedupConfig &config) noexcept { return detail::make<Dedup>(windlass_dedup_new, config.raw); }
+
+    // Is the id new within the window?
+    Verdict observe(Bytes key, Ticks now) noexcept { return Verdict(windlass_dedup_observe(handle_, key.data(), key.size(), now.count())); }
+    Verdict observe(Hash key, Ticks now) noexcept { return Verdict(windlass_dedup_observe_hash(handle_, key, now.count())); }
+    Verdict observe(std::uint64_t key, Ticks now) noexcept { return Verdict(windlass_dedup_observe_u64(handle_, key, now.count())); }
+
+    // Would an observation find a duplicate?
+    YesNo contains(Bytes key, Ticks now) const noexcept {
+        return YesNo(windlass_dedup_contains(handle_, key.data(), key.size(), now.count()));
+    }
+    YesNo contains(Hash key, Ticks now) const noexcept { return YesNo(windlass_dedup_contains_hash(handle_, key, now.count())); }
+    YesNo contains(std::uint64_t key, Ticks now) const noexcept { return YesNo(windlass_dedup_contains_u64(handle_, key, now.count())); }
+
+    // Yes: it was there.
+    YesNo forget(Bytes key, Ticks now) noexcept { return YesNo(windlass_dedup_forget(handle_, key.data(), key.size(), now.count())); }
+    YesNo forget(Hash key, Ticks now) noexcept { return YesNo(windlass_dedup_forget_hash(handle_, key, now.count())); }
+    YesNo forget(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_dedup_forget_u64(handle_, key, now.count())); }
+
+    // Observes the ids of a batch, at the times ticks, or all at now if there are none. How many are fresh. verdicts, if there is room, gets
+    // what observe would return for each.
+    Count observe_all(const Packed &keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_dedup_observe_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                           now.count(), ticks.data(), verdicts.data()));
+    }
+    Count observe_all(Fixed keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_dedup_observe_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
+                                                          ticks.data(), verdicts.data()));
+    }
+    Count observe_all(View<const Hash> keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_dedup_observe_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), verdicts.data()));
+    }
+    Count observe_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> verdicts = {},
+                      View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_dedup_observe_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), verdicts.data()));
+    }
+
+    // Claims an id for lease ticks; then commit or abort the ticket.
+    Claim claim(Bytes key, Ticks now, Ticks lease) noexcept {
+        Ticket ticket{};
+        std::uint64_t when = 0;
+        const std::int32_t code = windlass_dedup_claim(handle_, key.data(), key.size(), now.count(), lease.count(), &ticket, &when);
+        return Claim(code, ticket, when);
+    }
+    Claim claim(Hash key, Ticks now, Ticks lease) noexcept {
+        Ticket ticket{};
+        std::uint64_t when = 0;
+        const std::int32_t code = windlass_dedup_claim_hash(handle_, key, now.count(), lease.count(), &ticket, &when);
+        return Claim(code, ticket, when);
+    }
+    Claim claim(std::uint64_t key, Ticks now, Ticks lease) noexcept {
+        Ticket ticket{};
+        std::uint64_t when = 0;
+        const std::int32_t code = windlass_dedup_claim_u64(handle_, key, now.count(), lease.count(), &ticket, &when);
+        return Claim(code, ticket, when);
+    }
+
+    // Yes: the id is admitted by this ticket. No: the claim had been lost.
+    YesNo commit(const Ticket &ticket) noexcept { return YesNo(windlass_dedup_commit(handle_, &ticket)); }
+    // Yes: given up. No: the claim had been lost or committed.
+    YesNo abort(const Ticket &ticket) noexcept { return YesNo(windlass_dedup_abort(handle_, &ticket)); }
+    // Forgets all ids.
+    windlass_status reset() noexcept { return windlass_dedup_reset(handle_); }
+
+    Result<windlass_dedup_stats> stats() const noexcept { return detail::stats(windlass_dedup_get_stats, handle_); }
+
+    Count memory_bytes() const noexcept { return detail::count(windlass_dedup_memory_bytes(handle_)); }
+
+    Result<std::uint64_t> seed() const noexcept {
+        std::uint64_t seed = 0;
+        const windlass_status status = windlass_dedup_seed(handle_, &seed);
+        return Result<std::uint64_t>(status, seed);
+    }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_dedup_maintain(handle_, now.count(), budget)); }
+};
+
+// Remembers the ids of a window in fixed memory: misses none, and takes a stated share of new ones for seen.
+class Bloom : public detail::Owner<windlass_bloom, windlass_bloom_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Bloom(const BloomConfig &config) : Owner(detail::made(windlass_bloom_new, config.raw)) {}
+#endif
+    static Expected<Bloom> make(const BloomConfig &config) noexcept { return detail::make<Bloom>(windlass_bloom_new, config.raw); }
+
+    // Puts an id in; any arrival starts its window anew. Yes: it was seen before.
+    YesNo insert(Bytes key, Ticks now) noexcept { return YesNo(windlass_bloom_insert(handle_, key.data(), key.size(), now.count())); }
+    YesNo insert(Hash key, Ticks now) noexcept { return YesNo(windlass_bloom_insert_hash(handle_, key, now.count())); }
+    YesNo insert(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_bloom_insert_u64(handle_, key, now.count())); }
+
+    // Puts an id in if it was not seen.
+    Verdict observe(Bytes key, Ticks now) noexcept { return Verdict(windlass_bloom_observe(handle_, key.data(), key.size(), now.count())); }
+    Verdict observe(Hash key, Ticks now) noexcept { return Verdict(windlass_bloom_observe_hash(handle_, key, now.count())); }
+    Verdict observe(std::uint64_t key, Ticks now) noexcept { return Verdict(windlass_bloom_observe_u64(handle_, key, now.count())); }
+
+    // Yes: it was seen.
+    YesNo contains(Bytes key, Ticks now) const noexcept {
+        return YesNo(windlass_bloom_contains(handle_, key.data(), key.size(), now.count()));
+    }
+    YesNo contains(Hash key, Ticks now) const noexcept { return YesNo(windlass_bloom_contains_hash(handle_, key, now.count())); }
+    YesNo contains(std::uint64_t key, Ticks now) const noexcept { return YesNo(windlass_bloom_contains_u64(handle_, key, now.count())); }
+
+    // The same as insert for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
+    // is room, gets the answer for each: 0 or 1.
+    Count insert_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_insert_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), now.count(),
+                                                          ticks.data(), answers.data()));
+    }
+    Count insert_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_insert_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
+                                                         ticks.data(), answers.data()));
+    }
+    Count insert_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_insert_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+    Count insert_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
+                     View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_insert_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+
+    // The same as observe for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
+    // is room, gets the answer for each: 0 or 1.
+    Count observe_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_observe_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                           now.count(), ticks.data(), answers.data()));
+    }
+    Count observe_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_observe_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
+                                                          ticks.data(), answers.data()));
+    }
+    Count observe_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_observe_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+    Count observe_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
+                      View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_observe_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+
+    // The same as contains for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
+    // is room, gets the answer for each: 0 or 1.
+    Count contains_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) const noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_contains_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                            now.count(), ticks.data(), answers.data()));
+    }
+    Count contains_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) const noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_contains_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
+                                                           ticks.data(), answers.data()));
+    }
+    Count contains_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {},
+                       View<const std::uint64_t> ticks = {}) const noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_contains_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+    Count contains_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
+                       View<const std::uint64_t> ticks = {}) const noexcept {
+        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_bloom_contains_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    }
+
+    Result<windlass_bloom_plan> plan() const noexcept { return detail::stats(windlass_bloom_get_plan, handle_); }
+
+    // The figures, and the live panes as far as panes has room (live_panes tells how many there are).
+    Result<windlass_bloom_stats> stats(View<windlass_bloom_pane> panes = {}) const noexcept {
+        windlass_bloom_stats stats{};
+        const windlass_status status = windlass_bloom_get_stats(handle_, &stats, sizeof stats, panes.data(), panes.size());
+        return Result<windlass_bloom_stats>(status, stats);
+    }
+
+    Count memory_bytes() const noexcept { return detail::count(windlass_bloom_memory_bytes(handle_)); }
+
+    Result<std::uint64_t> seed() const noexcept {
+        std::uint64_t seed = 0;
+        const windlass_status status = windlass_bloom_seed(handle_, &seed);
+        return Result<std::uint64_t>(status, seed);
+    }
+
+    // About how many different ids are in the live panes. error, if it is not NULL, gets the standard error.
+    Result<double> distinct(Ticks now, double *error = nullptr) const noexcept {
+        double ids = 0;
+        const windlass_status status = windlass_bloom_distinct_at(handle_, now.count(), &ids, error);
+        return Result<double>(status, ids);
+    }
+
+    // Puts in what another one holds, which was made with the same settings.
+    Error merge(const Bloom &other) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const windlass_status status = windlass_bloom_union(handle_, other.handle_, &error);
+        return Error(status, status == WINDLASS_OK ? "" : error.detail);
+    }
+
+    // The times of the panes that have an id, as far as spans has room. How many there are.
+    Count panes(Bytes key, Ticks now, View<windlass_pane_span> spans) const noexcept {
+        return detail::count(windlass_bloom_panes_at(handle_, key.data(), key.size(), now.count(), spans.data(), spans.size()));
+    }
+    Count panes(Hash key, Ticks now, View<windlass_pane_span> spans) const noexcept {
+        return detail::count(windlass_bloom_panes_at_hash(handle_, key, now.count(), spans.data(), spans.size()));
+    }
+    Count panes(std::uint64_t key, Ticks now, View<windlass_pane_span> spans) const noexcept {
+        return detail::count(windlass_bloom_panes_at_u64(handle_, key, now.count(), spans.data(), spans.size()));
+    }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_bloom_maintain_at(handle_, now.count(), budget)); }
+
+    // Moves the panes on to now, with all the clearing that takes.
+    windlass_status advance(Ticks now) noexcept { return windlass_bloom_advance_to(handle_, now.count()); }
+};
+
+// So many permits in so long for each of many clients.
+class Limiter : public detail::Owner<windlass_limiter, windlass_limiter_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Limiter(const LimiterConfig &config) : Owner(detail::made(windlass_limiter_new, config.raw)) {}
+#endif
+    static Expected<Limiter> make(const LimiterConfig &config) noexcept { return detail::make<Limiter>(windlass_limiter_new, config.raw); }
+
+    // Takes cost permits for a client, or none.
+    Admission check(Bytes key, Ticks now, std::uint64_t cost = 1) noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_check(handle_, key.data(), key.size(), cost, now.count(), &all);
+        return Admission(code, all);
+    }
+    Admission check(Hash key, Ticks now, std::uint64_t cost = 1) noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_check_hash(handle_, key, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+    Admission check(std::uint64_t key, Ticks now, std::uint64_t cost = 1) noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_check_u64(handle_, key, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+
+    // What check would answer; takes nothing.
+    Admission peek(Bytes key, Ticks now, std::uint64_t cost = 1) const noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_peek(handle_, key.data(), key.size(), cost, now.count(), &all);
+        return Admission(code, all);
+    }
+    Admission peek(Hash key, Ticks now, std::uint64_t cost = 1) const noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_peek_hash(handle_, key, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+    Admission peek(std::uint64_t key, Ticks now, std::uint64_t cost = 1) const noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_limiter_peek_u64(handle_, key, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+
+    // Gives a client back all that it has taken. Yes: there was something.
+    YesNo forget(Bytes key, Ticks now) noexcept { return YesNo(windlass_limiter_forget(handle_, key.data(), key.size(), now.count())); }
+    YesNo forget(Hash key, Ticks now) noexcept { return YesNo(windlass_limiter_forget_hash(handle_, key, now.count())); }
+    YesNo forget(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_limiter_forget_u64(handle_, key, now.count())); }
+
+    // Checks a batch, at the times ticks, or all at now, for costs, or 1 each, where there are none. How many are allowed. admissions, if there
+    // is room, gets the answers.
+    Count check_all(const Packed &keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
+                    View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
+            return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_limiter_check_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                           costs.data(), now.count(), ticks.data(), admissions.data()));
+    }
+    Count check_all(Fixed keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
+                    View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
+            return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(windlass_limiter_check_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, costs.data(),
+                                                          now.count(), ticks.data(), admissions.data()));
+    }
+    Count check_all(View<const Hash> keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
+                    View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
+            return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(
+            windlass_limiter_check_hashes(handle_, keys.data(), keys.size(), costs.data(), now.count(), ticks.data(), admissions.data()));
+    }
+    Count check_all(View<const std::uint64_t> keys, Ticks now, View<windlass_admission> admissions = {},
+                    View<const std::uint64_t> costs = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
+            return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(
+            windlass_limiter_check_u64s(handle_, keys.data(), keys.size(), costs.data(), now.count(), ticks.data(), admissions.data()));
+    }
+
+    Result<windlass_limiter_stats> stats() const noexcept { return detail::stats(windlass_limiter_get_stats, handle_); }
+
+    Count memory_bytes() const noexcept { return detail::count(windlass_limiter_memory_bytes(handle_)); }
+
+    Result<std::uint64_t> seed() const noexcept {
+        std::uint64_t seed = 0;
+        const windlass_status status = windlass_limiter_seed(handle_, &seed);
+        return Result<std::uint64_t>(status, seed);
+    }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limiter_maintain_at(handle_, now.count(), budget)); }
+};
+
+// So many permits in so long for whoever asks.
+class GlobalLimiter : public detail::Owner<windlass_global_limiter, windlass_global_limiter_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit GlobalLimiter(const LimiterConfig &config) : Owner(detail::made(windlass_global_limiter_new, config.raw)) {}
+#endif
+    static Expected<GlobalLimiter> make(const LimiterConfig &config) noexcept {
+        return detail::make<GlobalLimiter>(windlass_global_limiter_new, config.raw);
+    }
+
+    // Takes cost permits, or none.
+    Admission check(Ticks now, std::uint64_t cost = 1) noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_global_limiter_check(handle_, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+
+    // What check would answer; takes nothing.
+    Admission peek(Ticks now, std::uint64_t cost = 1) const noexcept {
+        windlass_admission all{};
+        const std::int32_t code = windlass_global_limiter_peek(handle_, cost, now.count(), &all);
+        return Admission(code, all);
+    }
+
+    // Gives back all that was taken. Yes: there was something.
+    YesNo forget(Ticks now) noexcept { return YesNo(windlass_global_limiter_forget(handle_, now.count())); }
+};
+
+// How often each key was seen in the window, exactly.
+class Counter : public detail::Owner<windlass_counter, windlass_counter_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Counter(const CounterConfig &config) : Owner(detail::made(windlass_counter_new, config.raw)) {}
+#endif
+    static Expected<Counter> make(const CounterConfig &config) noexcept { return detail::make<Counter>(windlass_counter_new, config.raw); }
+
+    // Counts a key so many times.
+    Added add(Bytes key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_counter_add(handle_, key.data(), key.size(), times, now.count()));
+    }
+    Added add(Hash key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_counter_add_hash(handle_, key, times, now.count()));
+    }
+    Added add(std::uint64_t key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_counter_add_u64(handle_, key, times, now.count()));
+    }
+
+    // How often a key was seen in the window.
+    Count count(Bytes key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_counter_count(handle_, key.data(), key.size(), now.count(), &count);
+        return Count(status, count);
+    }
+    Count count(Hash key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_counter_count_hash(handle_, key, now.count(), &count);
+        return Count(status, count);
+    }
+    Count count(std::uint64_t key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_counter_count_u64(handle_, key, now.count(), &count);
+        return Count(status, count);
+    }
+
+    // How often all keys were.
+    Count total(Ticks now) const noexcept {
+        std::uint64_t total = 0;
+        const windlass_status status = windlass_counter_total(handle_, now.count(), &total);
+        return Count(status, total);
+    }
+
+    // Counts a batch, at the times ticks, or all at now, each so many times, or once, where there are none. What became of them.
+    Result<Tally> add_all(const Packed &keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status = windlass_counter_add_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                                   times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(Fixed keys, Ticks now, View<const std::uint64_t> times = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status = windlass_counter_add_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, times.data(),
+                                                                  now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(View<const Hash> keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status =
+            windlass_counter_add_hashes(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(View<const std::uint64_t> keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status =
+            windlass_counter_add_u64s(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+
+    // In the complete window: without the pane that has begun.
+    Count count_complete(Bytes key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_counter_count_complete(handle_, key.data(), key.size(), now.count(), &count);
+        return Count(status, count);
+    }
+    Count total_complete(Ticks now) const noexcept {
+        std::uint64_t total = 0;
+        const windlass_status status = windlass_counter_total_complete(handle_, now.count(), &total);
+        return Count(status, total);
+    }
+
+    // The counts of many keys; counts has room for as many.
+    windlass_status count_all(View<const Hash> keys, Ticks now, View<std::uint64_t> counts) const noexcept {
+        if (counts.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_counter_count_hashes(handle_, keys.data(), keys.size(), now.count(), counts.data());
+    }
+
+    Result<windlass_counter_stats> stats() const noexcept { return detail::stats(windlass_counter_get_stats, handle_); }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_counter_maintain_at(handle_, now.count(), budget)); }
+};
+
+// A list of the hottest keys. Used again it asks for no memory, once it is large enough.
+class TopList {
+public:
+    // What it says beside its rows: certified, times, total, tail.
+    windlass_top_list info{};
+    std::vector<windlass_top_row> rows;
+
+    // The bytes of a row's key, as they lie here.
+    std::string_view key(const windlass_top_row &row) const noexcept {
+        return std::string_view(reinterpret_cast<const char *>(keys_.data()) + row.key_at, row.key_len);
+    }
+    // Of a row of the kind WINDLASS_KEY_U64; of others 0.
+    std::uint64_t number(const windlass_top_row &row) const noexcept {
+        std::uint64_t number = 0;
+        if (row.kind == WINDLASS_KEY_U64 && row.key_len == sizeof number) std::memcpy(&number, keys_.data() + row.key_at, sizeof number);
+        return number;
+    }
+
+private:
+    friend class TopK;
+    std::vector<std::uint8_t> keys_;
+
+    // Asks until it fits: first once, then for what again gives.
+    template <class First, class Again>
+    windlass_status fill(First first, Again again) {
+        rows.resize(rows.capacity());
+        keys_.resize(keys_.capacity());
+        windlass_status status = first(info, rows, keys_);
+        while (status == WINDLASS_E_TOO_SMALL) {
+            // (A list that comes meanwhile may be larger.)
+            rows.resize(info.rows + info.rows / 4 + 8);
+            keys_.resize(info.key_bytes + info.key_bytes / 4 + 64);
+            status = again(info, rows, keys_);
+        }
+        if (status != WINDLASS_OK) info = windlass_top_list{};
+        rows.resize(info.rows);
+        return status;
+    }
+};
+
+// The hottest keys of the window, with their counts.
+class TopK : public detail::Owner<windlass_topk, windlass_topk_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit TopK(const TopKConfig &config) : Owner(detail::made(windlass_topk_new, config.raw)) {}
+#endif
+    static Expected<TopK> make(const TopKConfig &config) noexcept { return detail::make<TopK>(windlass_topk_new, config.raw); }
+
+    // Counts a key so many times.
+    Added add(Bytes key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_topk_add(handle_, key.data(), key.size(), times, now.count()));
+    }
+    Added add(Hash key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_topk_add_hash(handle_, key, times, now.count()));
+    }
+    Added add(std::uint64_t key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(windlass_topk_add_u64(handle_, key, times, now.count()));
+    }
+
+    // How often a key was seen in the window.
+    Count count(Bytes key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_topk_count(handle_, key.data(), key.size(), now.count(), &count);
+        return Count(status, count);
+    }
+    Count count(Hash key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_topk_count_hash(handle_, key, now.count(), &count);
+        return Count(status, count);
+    }
+    Count count(std::uint64_t key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_topk_count_u64(handle_, key, now.count(), &count);
+        return Count(status, count);
+    }
+
+    // How often all keys were.
+    Count total(Ticks now) const noexcept {
+        std::uint64_t total = 0;
+        const windlass_status status = windlass_topk_total(handle_, now.count(), &total);
+        return Count(status, total);
+    }
+
+    // Counts a batch, at the times ticks, or all at now, each so many times, or once, where there are none. What became of them.
+    Result<Tally> add_all(const Packed &keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status = windlass_topk_add_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
+                                                                times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(Fixed keys, Ticks now, View<const std::uint64_t> times = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status = windlass_topk_add_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, times.data(),
+                                                               now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(View<const Hash> keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status =
+            windlass_topk_add_hashes(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+    Result<Tally> add_all(View<const std::uint64_t> keys, Ticks now, View<const std::uint64_t> times = {},
+                          View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        Tally tally{};
+        const windlass_status status =
+            windlass_topk_add_u64s(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
+        return Result<Tally>(status, tally);
+    }
+
+    // The last list that maintain or refresh has made.
+    windlass_status snapshot(TopList &list) const {
+        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+            return windlass_topk_snapshot(handle_, &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
+        };
+        return list.fill(ask, ask);
+    }
+
+    // Makes the list anew for all to read, and gives it.
+    windlass_status refresh(Ticks now, TopList &list) {
+        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+            return windlass_topk_refresh(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
+        };
+        // It has been made: what did not fit is read.
+        const auto read = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+            return windlass_topk_snapshot(handle_, &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
+        };
+        return list.fill(ask, read);
+    }
+
+    // The list at the time now, which nobody else gets.
+    windlass_status top(Ticks now, TopList &list) const {
+        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+            return windlass_topk_top(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
+        };
+        return list.fill(ask, ask);
+    }
+
+    // The same of the complete window: without the pane that has begun.
+    windlass_status top_complete(Ticks now, TopList &list) const {
+        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+            return windlass_topk_top_complete(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
+        };
+        return list.fill(ask, ask);
+    }
+
+    Result<windlass_topk_stats> stats() const noexcept { return detail::stats(windlass_topk_get_stats, handle_); }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_topk_maintain_at(handle_, now.count(), budget)); }
+};
+
+// An entry of a Fifo. Used again it asks for no memory, once it is large enough.
+class Entry {
+public:
+    windlass_fifo_entry info{};
+
+    std::string_view key() const noexcept { return std::string_view(key_.data(), info.key_len); }
+    std::string_view value() const noexcept { return std::string_view(value_.data(), info.value_len); }
+    // Of a key that is a number; of others 0.
+    std::uint64_t number() const noexcept {
+        std::uint64_t number = 0;
+        for (std::size_t i = 0; info.key_kind == 1 && i < info.key_len && i < sizeof number; i++)
+            number |= static_cast<std::uint64_t>(static_cast<unsigned char>(key_[i])) << (8 * i);
+        return number;
+    }
+
+private:
+    friend class Fifo;
+    std::vector<char> key_ = std::vector<char>(32), value_ = std::vector<char>(64);
+
+    template <class Ask>
+    YesNo fill(Ask ask) {
+        for (;;) {
+            const std::int32_t code = ask(reinterpret_cast<std::uint8_t *>(key_.data()), key_.size(),
+                                          reinterpret_cast<std::uint8_t *>(value_.data()), value_.size());
+            if (code != WINDLASS_E_TOO_SMALL) {
+                if (code != WINDLASS_FOUND) info = windlass_fifo_entry{};
+                return YesNo(code);
+            }
+            if (info.key_len > key_.size()) key_.resize(info.key_len);
+            if (info.value_len > value_.size()) value_.resize(info.value_len);
+        }
+    }
+};
+
+// A queue of keys with values that tells how many are before a key.
+class Fifo : public detail::Owner<windlass_fifo, windlass_fifo_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Fifo(const FifoConfig &config) : Owner(detail::made(windlass_fifo_new, config.raw)) {}
+#endif
+    static Expected<Fifo> make(const FifoConfig &config) noexcept { return detail::make<Fifo>(windlass_fifo_new, config.raw); }
+
+    // Puts an entry at the tail.
+    Pushed push(Bytes key, Bytes value, Ticks now) noexcept {
+        std::uint64_t seq = 0;
+        const std::int32_t code = windlass_fifo_push(handle_, key.data(), key.size(), value.data(), value.size(), now.count(), &seq);
+        return Pushed(code, seq);
+    }
+    Pushed push(Hash key, Bytes value, Ticks now) noexcept {
+        std::uint64_t seq = 0;
+        const std::int32_t code = windlass_fifo_push_hash(handle_, key, value.data(), value.size(), now.count(), &seq);
+        return Pushed(code, seq);
+    }
+    Pushed push(std::uint64_t key, Bytes value, Ticks now) noexcept {
+        std::uint64_t seq = 0;
+        const std::int32_t code = windlass_fifo_push_u64(handle_, key, value.data(), value.size(), now.count(), &seq);
+        return Pushed(code, seq);
+    }
+
+    // How many entries are before a key's. Yes: there is such an entry, and ahead has been written.
+    YesNo rank(Bytes key, std::uint64_t &ahead) const noexcept {
+        return YesNo(windlass_fifo_rank(handle_, key.data(), key.size(), &ahead));
+    }
+    YesNo rank(Hash key, std::uint64_t &ahead) const noexcept { return YesNo(windlass_fifo_rank_hash(handle_, key, &ahead)); }
+    YesNo rank(std::uint64_t key, std::uint64_t &ahead) const noexcept { return YesNo(windlass_fifo_rank_u64(handle_, key, &ahead)); }
+
+    // Where a key stands. Yes: there is such an entry, and place has been written.
+    YesNo find(Bytes key, windlass_fifo_place &place) const noexcept {
+        return YesNo(windlass_fifo_find(handle_, key.data(), key.size(), nullptr, 0, &place));
+    }
+    YesNo find(Hash key, windlass_fifo_place &place) const noexcept {
+        return YesNo(windlass_fifo_find_hash(handle_, key, nullptr, 0, &place));
+    }
+    YesNo find(std::uint64_t key, windlass_fifo_place &place) const noexcept {
+        return YesNo(windlass_fifo_find_u64(handle_, key, nullptr, 0, &place));
+    }
+
+    // The same, with a copy of its value.
+    YesNo find(Bytes key, windlass_fifo_place &place, std::string &value) const {
+        value.resize(value.capacity());
+        std::int32_t code;
+        // (Meanwhile it may have got a longer one.)
+        while ((code = windlass_fifo_find(handle_, key.data(), key.size(), reinterpret_cast<std::uint8_t *>(value.data()), value.size(),
+                                          &place)) == WINDLASS_E_TOO_SMALL)
+            value.resize(place.value_len);
+        value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
+        return YesNo(code);
+    }
+    YesNo find(Hash key, windlass_fifo_place &place, std::string &value) const {
+        value.resize(value.capacity());
+        std::int32_t code;
+        // (Meanwhile it may have got a longer one.)
+        while ((code = windlass_fifo_find_hash(handle_, key, reinterpret_cast<std::uint8_t *>(value.data()), value.size(), &place)) ==
+               WINDLASS_E_TOO_SMALL)
+            value.resize(place.value_len);
+        value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
+        return YesNo(code);
+    }
+    YesNo find(std::uint64_t key, windlass_fifo_place &place, std::string &value) const {
+        value.resize(value.capacity());
+        std::int32_t code;
+        // (Meanwhile it may have got a longer one.)
+        while ((code = windlass_fifo_find_u64(handle_, key, reinterpret_cast<std::uint8_t *>(value.data()), value.size(), &place)) ==
+               WINDLASS_E_TOO_SMALL)
+            value.resize(place.value_len);
+        value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
+        return YesNo(code);
+    }
+
+    // Takes the oldest entry out. Yes: there was one.
+    YesNo pop(Entry &entry) {
+        return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {
+            return windlass_fifo_pop(handle_, key, key_room, value, value_room, &entry.info);
+        });
+    }
+
+    // The same if it was put in at the time until or before.
+    YesNo pop_until(Ticks until, Entry &entry) {
+        return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {
+            return windlass_fifo_pop_until(handle_, until.count(), key, key_room, value, value_room, &entry.info);
+        });
+    }
+
+    // The oldest entry, which stays.
+    YesNo peek(Entry &entry) const {
+        return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {
+            return windlass_fifo_peek(handle_, key, key_room, value, value_room, &entry.info);
+        });
+    }
+
+    // The entry that has rank others before it.
+    YesNo at_rank(std::uint64_t rank, Entry &entry) const {
+        return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {
+            return windlass_fifo_at_rank(handle_, rank, key, key_room, value, value_room, &entry.info);
+        });
+    }
+
+    // The first entry from the number seq on.
+    YesNo next(std::uint64_t seq, Entry &entry) const {
+        return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {
+            return windlass_fifo_next(handle_, seq, key, key_room, value, value_room, &entry.info);
+        });
+    }
+
+    Count size() const noexcept { return detail::count(windlass_fifo_len(handle_)); }
+
+    // How many entries were put in before a time.
+    Count count_before(Ticks time) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status = windlass_fifo_count_before(handle_, time.count(), &count);
+        return Count(status, count);
+    }
+
+    // Puts a batch in, with as many values, or none: then all are empty. results has room for what push returns for each; seqs for
+    // their numbers, or for none.
+    windlass_status push_all(const Packed &keys, const Packed &values, Ticks now, View<std::int32_t> results,
+                             View<std::uint64_t> seqs = {}) noexcept {
+        if (results.size() != keys.size() || !detail::fits(seqs, keys.size()) || !(values.empty() || values.size() == keys.size()))
+            return WINDLASS_E_RANGE;
+        return windlass_fifo_push_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), values.bytes(),
+                                         values.bytes_len(), values.empty() ? nullptr : values.offsets(), now.count(), results.data(),
+                                         seqs.data());
+    }
+    windlass_status push_all(View<const std::uint64_t> keys, const Packed &values, Ticks now, View<std::int32_t> results,
+                             View<std::uint64_t> seqs = {}) noexcept {
+        if (results.size() != keys.size() || !detail::fits(seqs, keys.size()) || !(values.empty() || values.size() == keys.size()))
+            return WINDLASS_E_RANGE;
+        return windlass_fifo_push_u64s(handle_, keys.data(), keys.size(), values.bytes(), values.bytes_len(),
+                                       values.empty() ? nullptr : values.offsets(), now.count(), results.data(), seqs.data());
+    }
+
+    // The ranks of a batch; ranks has room for as many, -1 for what is not there.
+    windlass_status rank_all(const Packed &keys, View<std::int64_t> ranks) const noexcept {
+        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_fifo_rank_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), ranks.data());
+    }
+    windlass_status rank_all(Fixed keys, View<std::int64_t> ranks) const noexcept {
+        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_fifo_rank_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, ranks.data());
+    }
+    windlass_status rank_all(View<const Hash> keys, View<std::int64_t> ranks) const noexcept {
+        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_fifo_rank_hashes(handle_, keys.data(), keys.size(), ranks.data());
+    }
+    windlass_status rank_all(View<const std::uint64_t> keys, View<std::int64_t> ranks) const noexcept {
+        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_fifo_rank_u64s(handle_, keys.data(), keys.size(), ranks.data());
+    }
+
+    // Takes up to as many entries out as entries has room for, as long as their bytes fit into keys and values, one behind the other.
+    Count pop_all(View<windlass_fifo_entry> entries, View<std::uint8_t> keys, View<std::uint8_t> values) noexcept {
+        return detail::count(
+            windlass_fifo_pop_packed(handle_, entries.size(), keys.data(), keys.size(), values.data(), values.size(), entries.data()));
+    }
+
+    Result<windlass_fifo_stats> stats() const noexcept { return detail::stats(windlass_fifo_get_stats, handle_); }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(std::size_t budget) noexcept { return YesNo(windlass_fifo_maintain(handle_, budget)); }
+};
+
+// A consistent-hash ring with weighted virtual nodes.
+class Ring : public detail::Owner<windlass_ring, windlass_ring_free> {
+public:
+    using Owner::Owner;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Ring(const RingConfig &config) : Owner(detail::made(windlass_ring_new, config.raw)) {}
+#endif
+    static Expected<Ring> make(const RingConfig &config) noexcept { return detail::make<Ring>(windlass_ring_new, config.raw); }
+
+    // Changes. The share of all keys that have another owner now, 0 to 1.
+    Expected<double> add(std::uint32_t id, Bytes name, std::uint32_t weight = 1) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        double moved = 0;
+        const windlass_status status = windlass_ring_add(handle_, id, name.data(), name.size(), weight, &moved, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return moved;
+    }
+    Expected<double> remove(std::uint32_t id) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        double moved = 0;
+        const windlass_status status = windlass_ring_remove(handle_, id, &moved, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return moved;
+    }
+    Expected<double> set_weight(std::uint32_t id, std::uint32_t weight) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        double moved = 0;
+        const windlass_status status = windlass_ring_set_weight(handle_, id, weight, &moved, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return moved;
+    }
+
+    // The id of the node that owns a key.
+    Result<std::uint32_t> route(Bytes key) const noexcept {
+        const std::int64_t owner = windlass_ring_route(handle_, key.data(), key.size());
+        return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
+                         : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
+    }
+    Result<std::uint32_t> route(Hash key) const noexcept {
+        const std::int64_t owner = windlass_ring_route_hash(handle_, key);
+        return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
+                         : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
+    }
+    Result<std::uint32_t> route(std::uint64_t key) const noexcept {
+        const std::int64_t owner = windlass_ring_route_u64(handle_, key);
+        return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
+                         : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
+    }
+
+    // The first different nodes at and after a key, its owner first, as many as owners has room for. How many there are.
+    Count route_n(Bytes key, View<std::uint32_t> owners) const noexcept {
+        return detail::count(windlass_ring_route_n(handle_, key.data(), key.size(), owners.size(), owners.data()));
+    }
+    Count route_n(Hash key, View<std::uint32_t> owners) const noexcept {
+        return detail::count(windlass_ring_route_n_hash(handle_, key, owners.size(), owners.data()));
+    }
+
+    // The owners of a batch; owners has room for as many.
+    windlass_status route_all(const Packed &keys, View<std::uint32_t> owners) const noexcept {
+        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_ring_route_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), owners.data());
+    }
+    windlass_status route_all(Fixed keys, View<std::uint32_t> owners) const noexcept {
+        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_ring_route_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, owners.data());
+    }
+    windlass_status route_all(View<const Hash> keys, View<std::uint32_t> owners) const noexcept {
+        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_ring_route_hashes(handle_, keys.data(), keys.size(), owners.data());
+    }
+    windlass_status route_all(View<const std::uint64_t> keys, View<std::uint32_t> owners) const noexcept {
+        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
+        return windlass_ring_route_u64s(handle_, keys.data(), keys.size(), owners.data());
+    }
+
+    // The nodes by their ids, as far as nodes has room. How many there are.
+    Count nodes(View<windlass_ring_node> nodes) const noexcept {
+        return detail::count(windlass_ring_nodes(handle_, nodes.data(), nodes.size()));
+    }
+
+    Result<windlass_ring_stats> stats() const noexcept { return detail::stats(windlass_ring_get_stats, handle_); }
+};
+
+} // namespace windlass
+
+#endif // WINDLASS_HPP
