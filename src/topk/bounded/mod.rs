@@ -42,8 +42,10 @@ use std::{fmt, sync::Arc};
 ///
 /// for visitor in 0..100_000_u64 {
 ///     top.add_at(visitor, 1, at(5)); // each but once
+///     if visitor % 20 == 0 {
+///         top.add_at("crawler", 1, at(5));
+///     }
 /// }
-/// top.add_at("crawler", 5000, at(5));
 /// top.add_at("monitor", 3000, at(31));
 /// let list = top.top_at(at(31));
 /// let keys: Vec<_> = list.rows.iter().map(|row| row.key.to_string()).collect();

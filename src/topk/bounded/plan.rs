@@ -32,8 +32,11 @@ const LINE: u64 = 64;
 /// Records for each slot: what displaces another needs a name as well.
 const NAMES_PER_SLOT: u64 = 2;
 
-/// Parts of a hundred that the slots and their names have of a pane's memory. (A quarter: `examples/accuracy.rs` with a half and with three quarters finds fewer.)
-const SLOTS_SHARE: u64 = 25;
+/// Parts of a hundred that the slots have of a pane's memory. (`examples/accuracy.rs` finds fewer with 50, and with 75.) Where keys have
+/// bytes, these are most of what a slot takes: then it is a half for both.
+fn slots_share(key_bytes: u64) -> u64 {
+    if key_bytes == 0 { 25 } else { 50 }
+}
 
 /// Lines of the smallest sketch.
 const LEAST_LINES: u64 = 4;
@@ -56,7 +59,7 @@ impl Plan {
         let spare = (each / 32 / LINE).min(1 + (each - least.bytes()) / LINE);
         let parts = usize::try_from(spare).unwrap_or(8).clamp(1, 8);
         let left = each - BESIDE - parts as u64 * LINE;
-        let for_slots = left / 100 * SLOTS_SHARE / bucket_bytes(key_bytes);
+        let for_slots = left / 100 * slots_share(key_bytes) / bucket_bytes(key_bytes);
         let buckets = for_slots.max(least.buckets);
         let names = names(buckets, key_bytes);
         let lines =
