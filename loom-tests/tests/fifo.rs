@@ -1,5 +1,5 @@
 //! The queue that tells ranks: pushes, moves, pops and questions against each other. Protocol: `src/fifo/queue.rs`.
-#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
+#![allow(clippy::panic, clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 use crate::common::{bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
