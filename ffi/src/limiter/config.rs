@@ -232,6 +232,18 @@ pub(crate) fn algorithm(number: u32) -> Result<Algorithm, Failure> {
     })
 }
 
+/// What a WINDLASS_ON_UNKNOWN_ stands for.
+pub(crate) fn on_unknown(number: u32) -> Result<OnUnknown, Failure> {
+    match number {
+        WINDLASS_ON_UNKNOWN_DENY => Ok(OnUnknown::Deny),
+        WINDLASS_ON_UNKNOWN_ALLOW => Ok(OnUnknown::Allow),
+        other => {
+            let limit = "WINDLASS_ON_UNKNOWN_DENY (0) or WINDLASS_ON_UNKNOWN_ALLOW (1)";
+            wrong("on_unknown", other, limit)
+        }
+    }
+}
+
 /// # Safety
 /// `config` is NULL, or points to a `windlass_limiter_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Settings, Failure> {
@@ -239,14 +251,7 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved)?;
     let algorithm = algorithm(config.algorithm)?;
-    let on_unknown = match config.on_unknown {
-        WINDLASS_ON_UNKNOWN_DENY => OnUnknown::Deny,
-        WINDLASS_ON_UNKNOWN_ALLOW => OnUnknown::Allow,
-        other => {
-            let limit = "WINDLASS_ON_UNKNOWN_DENY (0) or WINDLASS_ON_UNKNOWN_ALLOW (1)";
-            return wrong("on_unknown", other, limit);
-        }
-    };
+    let on_unknown = on_unknown(config.on_unknown)?;
     let clients = settings::many("clients", config.clients)?;
     let quota = Quota::new(config.permits, Duration::from_nanos(config.per_ns));
     let quota = if config.burst == 0 { quota } else { quota.burst(config.burst) };

@@ -5,11 +5,11 @@ use std::{
     time::Duration,
 };
 
-use windlass::{LimitRule, LimitSet, OnUnknown, Quota, Seed};
+use windlass::{LimitRule, LimitSet, Quota, Seed};
 
 use crate::{
     boundary::{Failure, guard},
-    limiter::config::{WINDLASS_ON_UNKNOWN_ALLOW, WINDLASS_ON_UNKNOWN_DENY, algorithm},
+    limiter::config::{algorithm, on_unknown},
     settings,
     sized::{self, Plain},
     status::{WINDLASS_E_ARG, WINDLASS_E_NULL, WINDLASS_OK, windlass_status},
@@ -132,14 +132,9 @@ unsafe fn rule(limit: &windlass_limit_rule) -> Result<LimitRule, Failure> {
     }
     let quota = Quota::new(limit.permits, Duration::from_nanos(limit.per_ns));
     let quota = if limit.burst > 0 { quota.burst(limit.burst) } else { quota };
-    let on_unknown = match limit.on_unknown {
-        WINDLASS_ON_UNKNOWN_DENY => OnUnknown::Deny,
-        WINDLASS_ON_UNKNOWN_ALLOW => OnUnknown::Allow,
-        other => return Err(wrong(format!("on_unknown: {other} of {name:?} is out of range: 0 or 1"))),
-    };
     let rule = match usize::try_from(limit.clients).unwrap_or(usize::MAX) {
         0 => LimitRule::global(name, quota),
         clients => LimitRule::keyed(name, quota).clients(clients),
     };
-    Ok(rule.algorithm(algorithm(limit.algorithm)?).on_unknown(on_unknown))
+    Ok(rule.algorithm(algorithm(limit.algorithm)?).on_unknown(on_unknown(limit.on_unknown)?))
 }
