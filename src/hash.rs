@@ -159,6 +159,21 @@ pub(crate) const fn number_of(lo: u64, seed: Seed) -> u64 {
     unmix(lo) ^ seed.0
 }
 
+/// Whether this is the hash of a `u64`, and the key says that it is one: then it need not be kept.
+pub(crate) fn is_number(hash: KeyHash, kind: u32, bytes: &[u8], seed: Seed) -> bool {
+    let number = number_of(hash.lo, seed);
+    number.key_hash(seed) == hash && number.with_bytes(|own, number| own == kind && number == bytes)
+}
+
+/// Puts the bytes of the `u64` with this fingerprint into `out`, and gives its kind.
+pub(crate) fn read_number(lo: u64, seed: Seed, out: &mut Vec<u8>) -> u32 {
+    number_of(lo, seed).with_bytes(|kind, number| {
+        out.clear();
+        out.extend_from_slice(number);
+        kind
+    })
+}
+
 impl Key for KeyHash {
     #[inline]
     fn key_hash(&self, _: Seed) -> KeyHash {

@@ -445,11 +445,9 @@ impl Table {
 #[inline(always)]
 pub(super) fn prefetch_row(rows: *const Line, size: Size, hash: KeyHash, cell: usize) {
     let first = first_line(rows, size, hash);
+    prefetch(first);
     if size.lines > 1 {
-        prefetch(first);
         prefetch_to_write(first.wrapping_add((HEADER + cell) / WORDS));
-    } else {
-        prefetch(first);
     }
 }
 

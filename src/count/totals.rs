@@ -27,12 +27,7 @@ impl Totals {
         if let Some(own) = own() {
             return saturating::add_alone(&self.lanes()[own * self.stride + pane], n);
         }
-        let count = &self.lanes()[(OWN + shard() % SHARED) * self.stride + pane];
-        let saturated = saturating::is_saturated(saturating::add(count, n), n);
-        if saturated {
-            saturating::hold(count);
-        }
-        saturated
+        saturating::add_and_hold(&self.lanes()[(OWN + shard() % SHARED) * self.stride + pane], n)
     }
 
     #[inline(always)]

@@ -22,6 +22,16 @@ pub(crate) fn add(count: &AtomicU64, n: u64) -> u64 {
     if n <= SMALL { count.fetch_add(n, Relaxed) } else { add_much(count, n) }
 }
 
+/// Adds `n`, and sees to it that the count does not go on at the end. Whether it is saturated now.
+#[inline(always)]
+pub(crate) fn add_and_hold(count: &AtomicU64, n: u64) -> bool {
+    let saturated = is_saturated(add(count, n), n);
+    if saturated {
+        hold(count);
+    }
+    saturated
+}
+
 /// The same where no other thread adds. Whether it is saturated now.
 #[inline(always)]
 pub(crate) fn add_alone(count: &AtomicU64, n: u64) -> bool {

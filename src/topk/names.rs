@@ -11,7 +11,7 @@
 
 use crate::{
     count::{Extra, Room, Row},
-    hash::{Key, KeyHash, Seed, number_of},
+    hash::{Key, KeyHash, Seed, is_number, number_of, read_number},
     sync::{
         AtomicU64, Budget, CachePadded,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -73,11 +73,7 @@ impl Means {
     /// A key's kind; and its bytes, into `bytes`. `lo`: its fingerprint. `None`: its generation has left.
     pub(super) fn read(&self, name: Name, lo: u64, bytes: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
         match name {
-            Name::Number => number_of(lo, self.seed).with_bytes(|kind, number| {
-                bytes.clear();
-                bytes.extend_from_slice(number);
-                Some(kind)
-            }),
+            Name::Number => Some(read_number(lo, self.seed, bytes)),
             Name::Put { slice, at } => {
                 let kind = self.arena.read(slice, at, bytes, guard)?;
                 bytes.drain(..size_of::<u64>());
@@ -92,12 +88,6 @@ impl Means {
             Name::Number => Some(number_of(lo, self.seed).key_hash(self.seed).hi),
             Name::Put { slice, at } => self.arena.number(slice, at, guard),
         }
-    }
-
-    /// Whether this is the hash of a `u64`, and the key says that it is one.
-    fn is_number(&self, hash: KeyHash, kind: u32, bytes: &[u8]) -> bool {
-        let number = number_of(hash.lo, self.seed);
-        number.key_hash(self.seed) == hash && number.with_bytes(|own, number| own == kind && number == bytes)
     }
 }
 
@@ -210,10 +200,7 @@ impl Names {
     #[cold]
     #[inline(never)]
     pub(super) fn refuse(&self, pane: usize, n: u64) {
-        let refused = &self.panes[pane].refused;
-        if saturating::is_saturated(saturating::add(refused, n), n) {
-            saturating::hold(refused);
-        }
+        saturating::add_and_hold(&self.panes[pane].refused, n);
     }
 
     /// Gives a row its key's name. The row's note from then on.
@@ -228,7 +215,7 @@ impl Names {
         guard: &Guard,
     ) -> u64 {
         let put = key.with_bytes(|kind, bytes| {
-            if means.is_number(hash, kind, bytes) {
+            if is_number(hash, kind, bytes, means.seed) {
                 return Ok(NUMBER);
             }
             means.arena.put_two(self.slice, kind, hash.hi, bytes, guard).map(|at| u64::from(at.0) + 1)

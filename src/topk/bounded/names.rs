@@ -1,7 +1,7 @@
 //! The bytes of the keys that have slots, one after another, for as long as their pane is kept.
 
 use crate::{
-    hash::{Key, KeyHash, Seed, number_of},
+    hash::{Key, KeyHash, Seed, is_number, read_number},
     mem::{Line, Slab, WORDS},
     sync::{AtomicU64, Budget, Ordering::Relaxed},
 };
@@ -46,10 +46,7 @@ impl Names {
     /// Relaxed: nobody else knows these words before a slot has the name, which is put there by a release.
     pub(super) fn put(&self, key: &impl Key, hash: KeyHash, seed: Seed) -> Option<u64> {
         key.with_bytes(|kind, bytes| {
-            let number = number_of(hash.lo, seed);
-            if number.key_hash(seed) == hash
-                && number.with_bytes(|own, number| own == kind && number == bytes)
-            {
+            if is_number(hash, kind, bytes, seed) {
                 return Some(NUMBER);
             }
             let (all, len) = (self.words(), Names::record(bytes.len() as u64));
@@ -72,13 +69,10 @@ impl Names {
 
     /// The kind of a key, and its bytes into `out`. `None`: it has no name.
     pub(super) fn read(&self, name: u64, lo: u64, seed: Seed, out: &mut Vec<u8>) -> Option<u32> {
-        out.clear();
         if name == NUMBER {
-            return number_of(lo, seed).with_bytes(|kind, number| {
-                out.extend_from_slice(number);
-                Some(kind)
-            });
+            return Some(read_number(lo, seed, out));
         }
+        out.clear();
         let first = usize::try_from(name.checked_sub(1)?).ok()?;
         let (head, room) = self.words().get(first..)?.split_first()?;
         let head = head.load(Relaxed);

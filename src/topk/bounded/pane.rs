@@ -43,12 +43,10 @@ impl Tables {
     }
 
     pub(super) fn add_to_total(&self, n: u64) {
-        let total = &self.totals[shard() * STRIDE % self.totals.len()];
-        if saturating::is_saturated(saturating::add(total, n), n) {
-            saturating::hold(total);
-        }
+        saturating::add_and_hold(&self.totals[shard() * STRIDE % self.totals.len()], n);
     }
 
+    /// Relaxed: it is added to before a slot is, so whoever has acquired the slot finds it here.
     pub(super) fn total(&self) -> u64 {
         saturating::sum(self.totals.iter().map(|total| total.load(Relaxed)))
     }
@@ -76,6 +74,7 @@ impl Pane {
         self.tables.as_ref().map_or_else(|| self.unkept.load(Relaxed), |tables| tables.total())
     }
 
+    /// Relaxed, here and in `total`: a count.
     pub(super) fn unkept(&self) -> u64 {
         self.unkept.load(Relaxed)
     }
@@ -83,9 +82,7 @@ impl Pane {
     /// Counts what is known as a sum alone.
     #[cold]
     pub(super) fn add_unkept(&self, n: u64) {
-        if saturating::is_saturated(saturating::add(&self.unkept, n), n) {
-            saturating::hold(&self.unkept);
-        }
+        saturating::add_and_hold(&self.unkept, n);
     }
 }
 
@@ -184,12 +181,8 @@ impl Pool {
             return Some(tables.clone());
         }
         // Opened, and too late to be listed.
-        let forgotten = |live: &(u64, _)| live.0.saturating_add(self.plan.tables) < first;
-        while let Some(at) = inside.live.iter().position(forgotten) {
-            let (_, tables) = inside.live.swap_remove(at);
-            inside.used.push(Used { ended: epoch::when_all_ended(), tables, at: Cleared::default() });
-            self.work.set(true);
-        }
+        let forgotten = |live: &(u64, Arc<Tables>)| live.0.saturating_add(self.plan.tables) < first;
+        while self.retire(inside, forgotten) {}
         let mut tables = inside.clean.pop();
         if tables.is_none() && self.budget.left() >= self.plan.arrays() {
             tables = Tables::new(&self.plan, &self.budget).map(Arc::new);
@@ -207,14 +200,17 @@ impl Pool {
 
     /// Calls under way may still use it.
     pub(super) fn left(&self, pane: &Pane) {
-        let leave = |inside: &mut Inside| {
-            let Some(at) = inside.live.iter().position(|live| live.0 == pane.first) else { return };
-            let (_, tables) = inside.live.swap_remove(at);
-            inside.used.push(Used { ended: epoch::when_all_ended(), tables, at: Cleared::default() });
-            self.work.set(true);
-        };
         // (Who finds it locked leaves that to `take`.)
-        let _ = self.inside.with(leave);
+        self.inside.with(|inside| self.retire(inside, |live| live.0 == pane.first));
+    }
+
+    /// Takes one of these out of use, to be cleared when all calls have ended that may use it. Whether there was one.
+    fn retire(&self, inside: &mut Inside, which: impl Fn(&(u64, Arc<Tables>)) -> bool) -> bool {
+        let Some(at) = inside.live.iter().position(which) else { return false };
+        let (_, tables) = inside.live.swap_remove(at);
+        inside.used.push(Used { ended: epoch::when_all_ended(), tables, at: Cleared::default() });
+        self.work.set(true);
+        true
     }
 
     fn clear_some(&self, inside: &mut Inside, budget: &mut usize) {

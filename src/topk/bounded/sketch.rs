@@ -110,9 +110,7 @@ impl Sketch {
     #[cold]
     #[inline(never)]
     fn spill(&self, row: usize, n: u64) {
-        if saturating::is_saturated(saturating::add(&self.spilled[row], n), n) {
-            saturating::hold(&self.spilled[row]);
-        }
+        saturating::add_and_hold(&self.spilled[row], n);
     }
 
     pub(super) fn estimate(&self, lo: u64) -> Estimate {
