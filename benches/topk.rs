@@ -8,6 +8,7 @@
 //! ```
 //!
 //! - `count_1m`: a million keys, by Zipf 1.0.
+//! - `count_10k`: ten thousand keys, which stay in cache.
 //! - `count_hot`: every thread adds to the same one key.
 //! - `topk_read`: how long it takes to read the 100 hottest keys while one thread adds, or two.
 //! - `merge_16`: how long it takes to merge the exports of 16 shards, of 1000 rows each, into a list of 100.
@@ -58,10 +59,12 @@ use support::{
 static ALLOCATOR: Counted = Counted;
 
 const COUNT_1M: Load = Load { group: "count_1m", keys: 1_000_000, events: 1_000_000 * PANES, heats: 1 };
+const COUNT_10K: Load = Load { group: "count_10k", keys: 10_000, events: 100_000 * PANES, heats: 5 };
 const HOT: Load = Load { group: "count_hot", keys: 1, events: 10_000 * PANES, heats: 50 };
-const FULL: [Load; 2] = [COUNT_1M, HOT];
-const QUICK: [Load; 2] = [
+const FULL: [Load; 3] = [COUNT_1M, COUNT_10K, HOT];
+const QUICK: [Load; 3] = [
     Load { keys: 10_000, events: 10_000 * PANES, ..COUNT_1M },
+    Load { keys: 1000, events: 1000 * PANES, heats: 3, ..COUNT_10K },
     Load { events: 2_000 * PANES, heats: 3, ..HOT },
 ];
 
@@ -97,6 +100,11 @@ const DEMANDS_1M: [Demand; 15] = [
     demand("windlass_approx_batch", "windlass_exact_batch", [None, None]),
     demand("windlass_approx", "heavykeeper", [None, None]),
 ];
+const DEMANDS_10K: [Demand; 3] = [
+    demand("windlass_approx", "windlass_exact", [Some(1.0 / 1.5), None]),
+    demand("windlass_approx_batch", "windlass_exact_batch", [None, None]),
+    demand("windlass_approx", "heavykeeper", [None, None]),
+];
 const DEMANDS_HOT: [Demand; 3] = [
     demand("windlass_writer", "dashmap", [None, None]),
     demand("windlass_exact", "dashmap", [None, None]),
@@ -128,7 +136,11 @@ fn main() {
         let operations = load.operations();
         let measured = Measured { results: &results, since: started, group: load.group, operations };
         let names: Vec<_> = FUNCTIONS.iter().map(|function| function.name).collect();
-        let demands: &[Demand] = if load.keys == 1 { &DEMANDS_HOT } else { &DEMANDS_1M };
+        let demands: &[Demand] = match load.group {
+            "count_1m" => &DEMANDS_1M,
+            "count_10k" => &DEMANDS_10K,
+            _ => &DEMANDS_HOT,
+        };
         ratios::print(&measured, &names, demands, "");
     }
     merges::run(&mut criterion);

@@ -1,11 +1,15 @@
 //! One list of what several shards know.
 //!
 //! A key has been seen as often as the shards that have told of it say, or more. Of one that has not told of it, it had no more than that shard's tail. All is
-//! kept as sums and maxima, in 128 bits: they come out the same in every order.
+//! kept as sums and maxima that stop at the end: they come out the same in every order.
 
-use super::{Export, TopKey, TopRow, TopSnapshot, bounded::guess};
+use super::{
+    Export, TopKey, TopRow, TopSnapshot,
+    bounded::guess,
+    sums::{Sum, Sums},
+};
 use crate::time::Tick;
-use std::{collections::HashMap, fmt};
+use std::fmt;
 
 /// Where keys are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +60,16 @@ pub struct Aggregator {
     /// Of all shards: their sum, and the greatest.
     tails: u128,
     tail: u64,
-    rows: HashMap<TopKey, Sum>,
+    rows: Sums,
     exports: u64,
+}
+
+/// A row, before it is known to be in the list.
+struct TopRowOf<'a> {
+    key: &'a TopKey,
+    count: u64,
+    lower: u64,
+    upper: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +79,6 @@ struct Grid {
     end: u64,
     counts_events: bool,
     seed_id: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Sum {
-    lower: u128,
-    upper: u128,
-    /// Of the shards that have told of it.
-    tails: u128,
 }
 
 /// Exports that cannot be merged: what differs.
@@ -110,7 +114,7 @@ impl Aggregator {
             total: 0,
             tails: 0,
             tail: 0,
-            rows: HashMap::new(),
+            rows: Sums::new(),
             exports: 0,
         }
     }
@@ -133,17 +137,12 @@ impl Aggregator {
         self.tail = self.tail.max(export.tail);
         self.exports += 1;
         // (Of keys that may be on several shards most are there by now.)
-        if self.rows.is_empty() || self.keys == Keys::Split {
+        if self.rows.len() == 0 || self.keys == Keys::Split {
             self.rows.reserve(export.rows.len());
         }
+        let tails = u128::from(export.tail);
         for row in &export.rows {
-            let sum = match self.rows.get_mut(&row.key) {
-                Some(sum) => sum,
-                None => self.rows.entry(row.key.clone()).or_default(),
-            };
-            sum.lower += u128::from(row.lower);
-            sum.upper += u128::from(row.upper);
-            sum.tails += u128::from(export.tail);
+            self.rows.add(&row.key, Sum { lower: row.lower, upper: row.upper, tails });
         }
         Ok(())
     }
@@ -165,12 +164,7 @@ impl Aggregator {
         self.tails += other.tails;
         self.tail = self.tail.max(other.tail);
         self.exports += other.exports;
-        for (key, more) in &other.rows {
-            let sum = self.rows.entry(key.clone()).or_default();
-            sum.lower += more.lower;
-            sum.upper += more.upper;
-            sum.tails += more.tails;
-        }
+        other.rows.each().for_each(|(key, more)| self.rows.add(key, more));
         Ok(())
     }
 
@@ -202,52 +196,45 @@ impl Aggregator {
     #[must_use]
     pub fn list(&self) -> TopSnapshot {
         let Some(grid) = self.grid else { return TopSnapshot::unknown() };
-        let mut rows: Vec<(&TopKey, u64, u64)> =
-            self.rows.iter().map(|(key, sum)| self.row(key, *sum)).collect();
+        let mut rows: Vec<TopRowOf> = self.rows.each().map(|(key, sum)| self.row(key, sum)).collect();
         let unseen = match self.keys {
             Keys::Split => self.tail,
             Keys::Shared => clamp(self.tails),
         };
-        let order = |a: &(&TopKey, u64, u64), b: &(&TopKey, u64, u64)| {
-            guess(b.1, b.2).cmp(&guess(a.1, a.2)).then_with(|| a.0.cmp(b.0))
-        };
+        let order = |a: &TopRowOf, b: &TopRowOf| b.count.cmp(&a.count).then_with(|| a.key.cmp(b.key));
         let (mut tail, mut doubtful) = (unseen, unseen);
         if self.k < rows.len() {
             rows.select_nth_unstable_by(self.k, order);
-            for (_, lower, upper) in rows.drain(self.k..) {
-                tail = tail.max(upper);
-                doubtful = doubtful.max(if upper > lower { upper } else { 0 });
+            for row in rows.drain(self.k..) {
+                tail = tail.max(row.upper);
+                doubtful = doubtful.max(if row.upper > row.lower { row.upper } else { 0 });
             }
         }
         rows.sort_unstable_by(order);
         let none_missing = match self.k.checked_sub(1).and_then(|last| rows.get(last)) {
-            Some(last) => doubtful < last.1,
+            Some(last) => doubtful < last.lower,
             None => tail == 0,
         };
-        let row = |(key, lower, upper): (&TopKey, u64, u64)| TopRow {
-            key: key.clone(),
-            count: guess(lower, upper),
-            lower,
-            upper,
-        };
+        let row =
+            |TopRowOf { key, count, lower, upper }| TopRow { key: TopKey::clone(key), count, lower, upper };
         TopSnapshot {
             as_of: self.as_of,
             start: Tick(grid.first.saturating_mul(grid.pane)),
             end: Tick(grid.end.saturating_mul(grid.pane)),
             total: clamp(self.total),
-            certified: none_missing && rows.iter().all(|&(_, lower, upper)| lower == upper),
+            certified: none_missing && rows.iter().all(|row| row.lower == row.upper),
             tail,
             rows: rows.into_iter().map(row).collect(),
         }
     }
 
-    /// A key's bounds.
-    fn row<'a>(&self, key: &'a TopKey, sum: Sum) -> (&'a TopKey, u64, u64) {
+    fn row<'a>(&self, key: &'a TopKey, sum: Sum) -> TopRowOf<'a> {
         let others = match self.keys {
             Keys::Split => 0,
             Keys::Shared => self.tails.saturating_sub(sum.tails),
         };
-        (key, clamp(sum.lower), clamp(sum.upper + others))
+        let upper = sum.upper.saturating_add(clamp(others));
+        TopRowOf { key, count: guess(sum.lower, upper), lower: sum.lower, upper }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod model;
 mod names;
 mod rank;
 mod snapshot;
+mod sums;
 mod wire;
 mod writer;
 

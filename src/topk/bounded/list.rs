@@ -220,9 +220,13 @@ pub(in crate::topk) fn guess(lower: u64, upper: u64) -> u64 {
     if upper == u64::MAX {
         return lower;
     }
-    let doubt = u128::from(upper.saturating_sub(lower));
-    let most = u128::from(upper.max(1));
-    lower.saturating_add(clamp((doubt * u128::from(lower) + most / 2) / most))
+    let (doubt, most) = (upper.saturating_sub(lower), upper.max(1));
+    let part = match doubt.checked_mul(lower).and_then(|product| product.checked_add(most / 2)) {
+        Some(product) => product / most,
+        // (Slow.)
+        None => clamp((u128::from(doubt) * u128::from(lower) + u128::from(most / 2)) / u128::from(most)),
+    };
+    lower.saturating_add(part)
 }
 
 fn sum(counts: impl Iterator<Item = u64>) -> u128 {
