@@ -196,12 +196,12 @@ impl Aggregator {
     #[must_use]
     pub fn list(&self) -> TopSnapshot {
         let Some(grid) = self.grid else { return TopSnapshot::unknown() };
-        let mut rows: Vec<TopRowOf> = self.rows.each().map(|(key, sum)| self.row(key, sum)).collect();
+        let mut rows: Vec<TopRowOf<'_>> = self.rows.each().map(|(key, sum)| self.row(key, sum)).collect();
         let unseen = match self.keys {
             Keys::Split => self.tail,
             Keys::Shared => clamp(self.tails),
         };
-        let order = |a: &TopRowOf, b: &TopRowOf| b.count.cmp(&a.count).then_with(|| a.key.cmp(b.key));
+        let order = |a: &TopRowOf<'_>, b: &TopRowOf<'_>| b.count.cmp(&a.count).then_with(|| a.key.cmp(b.key));
         let (mut tail, mut doubtful) = (unseen, unseen);
         if self.k < rows.len() {
             rows.select_nth_unstable_by(self.k, order);

@@ -79,7 +79,7 @@ impl BoundedTopK {
         }
         for from in (0..n).step_by(PINNED) {
             let guard = epoch::pin();
-            let mut newest: Option<&Pane> = None;
+            let (mut newest, mut sums) = (None::<&Pane>, Sums::default());
             for i in from..n.min(from + PINNED) {
                 let next = if i + AHEAD < n { hashed(i + AHEAD) } else { None };
                 // Most come in the pane of the last one.
@@ -92,12 +92,19 @@ impl BoundedTopK {
                 match self.time.enter(now.0, &guard, self) {
                     Ok(place) => {
                         newest = Some(place.generation);
-                        self.add_in(wide, place.generation, &key, hash, times);
+                        match &place.generation.tables {
+                            Some(tables) => {
+                                sums.add(tables, times);
+                                self.add_to(wide, tables, &key, hash, times);
+                            }
+                            None => place.generation.add_unkept(times),
+                        }
                         tally.counted += 1;
                     }
                     Err(missed) => tally.miss(self.miss(missed)),
                 }
             }
+            drop(sums);
             drop(guard);
             self.pool.help();
         }
@@ -107,7 +114,11 @@ impl BoundedTopK {
     #[inline(always)]
     fn add_in(&self, wide: impl Wide, pane: &Pane, key: &impl Key, hash: KeyHash, n: u64) -> Added {
         match &pane.tables {
-            Some(tables) => self.add_to(wide, tables, key, hash, n),
+            Some(tables) => {
+                // First: no key has more than all together.
+                tables.add_to_total(n);
+                self.add_to(wide, tables, key, hash, n);
+            }
             None => pane.add_unkept(n),
         }
         Added::Counted
@@ -115,8 +126,6 @@ impl BoundedTopK {
 
     #[inline(always)]
     fn add_to(&self, wide: impl Wide, tables: &Tables, key: &impl Key, hash: KeyHash, n: u64) {
-        // First: no key has more than all together.
-        tables.add_to_total(n);
         let name = || tables.names.put(key, hash, self.seed);
         tables.slots.bucket(tables.slots.of(hash.hi)).add(wide, hash.lo, n, &tables.sketch, name);
     }
@@ -130,6 +139,36 @@ impl BoundedTopK {
         };
         count.add(1);
         answer
+    }
+}
+
+/// What a batch adds to the total of a pane, in one sum. (It comes after its adds: until the batch ends none of them has to be known.)
+#[derive(Default)]
+struct Sums<'g> {
+    of: Option<&'g Tables>,
+    sum: u64,
+}
+
+impl<'g> Sums<'g> {
+    #[inline(always)]
+    fn add(&mut self, tables: &'g Tables, n: u64) {
+        if !self.of.is_some_and(|of| std::ptr::eq(of, tables)) {
+            self.put();
+            self.of = Some(tables);
+        }
+        self.sum = self.sum.saturating_add(n);
+    }
+
+    fn put(&mut self) {
+        if let Some(tables) = self.of {
+            tables.add_to_total(std::mem::take(&mut self.sum));
+        }
+    }
+}
+
+impl Drop for Sums<'_> {
+    fn drop(&mut self) {
+        self.put();
     }
 }
 

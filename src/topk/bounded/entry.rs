@@ -101,12 +101,12 @@ fn encode(n: u64) -> u64 {
     (code + u64::from(n & ((1 << shift) - 1) != 0)).min(UNKNOWN)
 }
 
+/// (Without a branch but for what is unknown: all slots of a bucket are decoded for most adds of keys without one.)
+#[inline(always)]
 fn decode(code: u64) -> u64 {
-    match code {
-        0..16 => code,
-        UNKNOWN => u64::MAX,
-        _ => (8 + (code & 7)) << ((code >> 3) - 1),
-    }
+    let exponent = code >> 3;
+    let float = (code & 7 | u64::from(exponent > 0) << 3) << exponent.saturating_sub(1);
+    if code == UNKNOWN { u64::MAX } else { float }
 }
 
 #[cfg(all(test, not(windlass_loom)))]

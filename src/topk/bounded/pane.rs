@@ -43,10 +43,11 @@ impl Tables {
     }
 
     pub(super) fn add_to_total(&self, n: u64) {
-        saturating::add_and_hold(&self.totals[shard() * STRIDE % self.totals.len()], n);
+        // (As many parts as a power of two.)
+        saturating::add_and_hold(&self.totals[shard() * STRIDE & (self.totals.len() - 1)], n);
     }
 
-    /// Relaxed: it is added to before a slot is, so whoever has acquired the slot finds it here.
+    /// Relaxed: it is added to before a slot is (by a batch: before that ends), so whoever has acquired the slot finds it here.
     pub(super) fn total(&self) -> u64 {
         saturating::sum(self.totals.iter().map(|total| total.load(Relaxed)))
     }

@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) lines: u64,
     /// Lines of keys.
     pub(super) names: u64,
-    /// Parts of the total.
+    /// Parts of the total, a power of two.
     pub(super) parts: usize,
 }
 
@@ -57,7 +57,7 @@ impl Plan {
         let each = memory / least.tables;
         // No more than a 32nd for the total, and no more than there is beyond the least.
         let spare = (each / 32 / LINE).min(1 + (each - least.bytes()) / LINE);
-        let parts = usize::try_from(spare).unwrap_or(8).clamp(1, 8);
+        let parts = 1 << spare.clamp(1, 8).ilog2();
         let left = each - BESIDE - parts as u64 * LINE;
         let for_slots = left / 100 * slots_share(key_bytes) / bucket_bytes(key_bytes);
         let buckets = for_slots.max(least.buckets);

@@ -13,10 +13,10 @@ use crate::{
 use std::sync::Arc;
 
 /// Rows: cells of a key.
-const ROWS: usize = if cfg!(windlass_loom) { 1 } else { 4 };
+const ROWS: usize = if cfg!(windlass_loom) { 1 } else { 2 };
 
 /// Cells of a row on a line.
-const CELLS: usize = if cfg!(windlass_loom) { 2 } else { 4 };
+const CELLS: usize = if cfg!(windlass_loom) { 2 } else { 8 };
 
 /// Cells of a line.
 pub(super) const LINE: usize = ROWS * CELLS;

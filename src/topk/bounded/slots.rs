@@ -137,6 +137,11 @@ impl Bucket<'_> {
         mut name: impl FnMut() -> Option<u64>,
     ) {
         let (mut is_sketched, mut named) = (false, None);
+        if self.is_full(wide) {
+            // Then it has no empty slot to take, and the look before the turn can be spared.
+            self.sketch(wide, lo, n, sketch);
+            is_sketched = true;
+        }
         loop {
             match self.look(wide, lo) {
                 Look::Found(at, old) => {
@@ -153,9 +158,8 @@ impl Bucket<'_> {
                 }
                 Look::Least(mut at, mut old) => {
                     if !is_sketched {
-                        sketch.add(lo, n);
+                        self.sketch(wide, lo, n, sketch);
                         is_sketched = true;
-                        self.turn(wide);
                         if !twin!(NoTurn) {
                             continue;
                         }
@@ -236,6 +240,18 @@ impl Bucket<'_> {
             }
         }
         least.map_or(Look::Least(1, Entry(Pair::default())), |(_, at, entry)| Look::Least(at, entry))
+    }
+
+    /// Slots are taken in order, and none is given back.
+    #[inline(always)]
+    fn is_full(self, wide: impl Wide) -> bool {
+        !twin!(NoTurn) && wide.high(&self.0[SLOTS]) != 0
+    }
+
+    /// Counts it in the sketch, and says so to whoever comes later.
+    fn sketch(self, wide: impl Wide, lo: u64, n: u64, sketch: &Sketch) {
+        sketch.add(lo, n);
+        self.turn(wide);
     }
 
     /// Acquire and release: whoever takes a turn after another sees what that did before it.
