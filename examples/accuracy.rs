@@ -217,7 +217,7 @@ fn draws(keys: usize, exponent: f64, n: usize) -> Vec<u64> {
     let sums: Vec<f64> = (1..=keys).scan(0.0, sum).collect();
     let all = sums.last().copied().unwrap_or(0.0);
     let draw = |i: usize| {
-        let random = Seed(23).hash(i as u64).hi >> 11;
+        let random = Seed(29).hash(i as u64).hi >> 11;
         let at = random as f64 / (1_u64 << 53) as f64 * all;
         sums.partition_point(|&sum| sum <= at).min(keys - 1) as u64
     };

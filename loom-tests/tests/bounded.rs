@@ -110,6 +110,28 @@ fn one_empty_slot_for_a_key() {
     });
 }
 
+/// Two begin a bucket with what is carried over, and add a key of those, and another.
+fn two_begin() {
+    bounded(50, || {
+        let hot = Arc::new(Hot::carried(8, [1, 2]));
+        let other = beside(&hot, |hot| hot.add(2, 4));
+        hot.add(3, 5);
+        other.join().unwrap();
+        check(&hot, &[(1, 0), (2, 4), (3, 5)]);
+    });
+}
+
+#[test]
+fn what_is_carried_over_has_one_slot() {
+    two_begin();
+}
+
+#[test]
+#[should_panic(expected = "two slots for a key")]
+fn twin_carried_blindly() {
+    with(Twin::CarryBlindly, two_begin);
+}
+
 // --- bounds ---
 
 /// One add of a key gets a slot, and the noise that this makes keeps another of it out, which had looked for the key before.

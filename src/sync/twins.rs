@@ -131,6 +131,8 @@ pub enum Twin {
     AnyLesser,
     /// A key goes before what it was seen is in the sketch.
     DisplaceFirst,
+    /// What is carried over takes the first empty slot, without a look at the others.
+    CarryBlindly,
     /// Whoever adds to the sketch takes no turn, and does not look for the key once more.
     NoTurn,
     /// Cells are loaded and exchanged with Relaxed.

@@ -3,12 +3,17 @@
 use super::{
     BoundedTopK,
     pane::{Pane, Tables},
+    slots::Carried,
 };
 use crate::{
     count::{Added, Tally},
     hash::{Key, KeyHash},
     pane::{Keep, Missed},
-    sync::{Wide, epoch, with_wide},
+    sync::{
+        Wide,
+        epoch::{self, Guard},
+        with_wide,
+    },
     time::Tick,
 };
 use std::sync::Arc;
@@ -27,7 +32,7 @@ impl BoundedTopK {
         let added = match self.time.enter(now.0, &guard, self) {
             Ok(place) => {
                 place.generation.prefetch(hash);
-                with_wide!(self.pool.wide(), wide => self.add_in(wide, place.generation, &key, hash, n))
+                with_wide!(self.pool.wide(), wide => self.add_in(wide, place.generation, &key, hash, n, &guard))
             }
             Err(missed) => self.miss(missed),
         };
@@ -95,7 +100,7 @@ impl BoundedTopK {
                         match &place.generation.tables {
                             Some(tables) => {
                                 sums.add(tables, times);
-                                self.add_to(wide, tables, &key, hash, times);
+                                self.add_to(wide, (place.generation, tables), &key, hash, times, &guard);
                             }
                             None => place.generation.add_unkept(times),
                         }
@@ -112,12 +117,20 @@ impl BoundedTopK {
     }
 
     #[inline(always)]
-    fn add_in(&self, wide: impl Wide, pane: &Pane, key: &impl Key, hash: KeyHash, n: u64) -> Added {
+    fn add_in(
+        &self,
+        wide: impl Wide,
+        pane: &Pane,
+        key: &impl Key,
+        hash: KeyHash,
+        n: u64,
+        guard: &Guard,
+    ) -> Added {
         match &pane.tables {
             Some(tables) => {
                 // First: no key has more than all together.
                 tables.add_to_total(n);
-                self.add_to(wide, tables, key, hash, n);
+                self.add_to(wide, (pane, tables), key, hash, n, guard);
             }
             None => pane.add_unkept(n),
         }
@@ -125,9 +138,36 @@ impl BoundedTopK {
     }
 
     #[inline(always)]
-    fn add_to(&self, wide: impl Wide, tables: &Tables, key: &impl Key, hash: KeyHash, n: u64) {
+    fn add_to(
+        &self,
+        wide: impl Wide,
+        (pane, tables): (&Pane, &Tables),
+        key: &impl Key,
+        hash: KeyHash,
+        n: u64,
+        guard: &Guard,
+    ) {
         let name = || tables.names.put(key, hash, self.seed);
-        tables.slots.bucket(tables.slots.of(hash.hi)).add(wide, hash.lo, n, &tables.sketch, name);
+        let bucket = tables.slots.of(hash.hi);
+        let carry = || self.carry(wide, (pane, tables), bucket, guard);
+        tables.slots.bucket(bucket).add(wide, hash.lo, n, &tables.sketch, name, carry);
+    }
+
+    /// What a bucket of this pane begins with, from the pane before.
+    #[cold]
+    #[inline(never)]
+    fn carry(
+        &self,
+        wide: impl Wide,
+        (pane, tables): (&Pane, &Tables),
+        bucket: usize,
+        guard: &Guard,
+    ) -> Carried {
+        let before =
+            self.time.with(0..pane.first, guard).last().and_then(|(before, ..)| before.tables.as_ref());
+        before.map_or_else(Carried::default, |before| {
+            before.slots.bucket(bucket).carry(wide, |entry| tables.names.copy(&before.names, entry.name()))
+        })
     }
 
     #[cold]

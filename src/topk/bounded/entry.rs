@@ -2,15 +2,18 @@
 //!
 //! ```text
 //! low:   fingerprint (64)
-//! high:  name (22) | open (1) | before, as a float of 5 and 3 bits (8) | count since then (33)
+//! high:  name (22) | open (1) | carried (1) | before, as a float of 5 and 3 bits (8) | count since then (32)
 //! ```
+//!
+//! One that was *carried* over from the pane before has had nothing before, and has a head start there instead: it counts for its rank, and for nothing else.
 
 use crate::sync::Pair;
 
-const COUNT_BITS: u32 = 33;
+const COUNT_BITS: u32 = 32;
 const BEFORE_BITS: u32 = 8;
-const OPEN: u64 = 1 << (COUNT_BITS + BEFORE_BITS);
-const NAME_SHIFT: u32 = COUNT_BITS + BEFORE_BITS + 1;
+const CARRIED: u64 = 1 << (COUNT_BITS + BEFORE_BITS);
+const OPEN: u64 = CARRIED << 1;
+const NAME_SHIFT: u32 = COUNT_BITS + BEFORE_BITS + 2;
 
 /// A count that has come this far means "that many or more".
 pub(super) const MOST: u64 = (1 << COUNT_BITS) - 1;
@@ -21,7 +24,7 @@ pub(super) const NAMES: u64 = 1 << (64 - NAME_SHIFT);
 /// What it has had before is known by the sketch alone.
 const UNKNOWN: u64 = (1 << BEFORE_BITS) - 1;
 
-/// A key with its counts. Its *rank* in the bucket is what it had before, as far as that is known, and the count.
+/// A key with its counts. Its *rank* in the bucket is what it had before, as far as that is known, or its head start, and the count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry(pub(super) Pair);
 
@@ -34,6 +37,14 @@ impl Entry {
     /// One that has had up to `before`; more of it may come to light as long as it is open.
     pub(super) fn open(lo: u64, name: u64, before: u64) -> Entry {
         Entry(Pair { low: lo, high: name << NAME_SHIFT | OPEN | encode(before) << COUNT_BITS })
+    }
+
+    /// One that was in the pane before, and has come in this one no times yet.
+    pub(super) fn carried(lo: u64, name: u64, head_start: u64) -> Entry {
+        Entry(Pair {
+            low: lo,
+            high: name << NAME_SHIFT | CARRIED | encode(head_start.min(MOST)) << COUNT_BITS,
+        })
     }
 
     /// The same with what has come to light.
@@ -69,7 +80,7 @@ impl Entry {
         self.0.high & MOST
     }
 
-    /// .. and before, at most; but for what may come to light.
+    /// .. and before, at most; but for what may come to light. (Or its head start.)
     fn before(self) -> u64 {
         decode(self.0.high >> COUNT_BITS & UNKNOWN)
     }
@@ -81,7 +92,13 @@ impl Entry {
 
     /// What it has at most, if that is known here.
     pub(super) fn upper(self) -> Option<u64> {
-        let known = !self.is_open() && self.before() != u64::MAX && self.count() < MOST;
+        if self.count() == MOST {
+            return None;
+        }
+        if self.0.high & CARRIED != 0 {
+            return Some(self.count());
+        }
+        let known = !self.is_open() && self.before() != u64::MAX;
         known.then(|| self.rank())
     }
 
@@ -138,5 +155,9 @@ mod tests {
         assert_eq!(Entry::open(7, 1, u64::MAX).closed(0).upper(), None);
         assert!(Entry(Pair::default()).is_empty() && !Entry::new(0, 1, 0).is_empty());
         assert!(other.plus(4).is_same_admission(other) && !closed.is_same_admission(other));
+        let carried = Entry::carried(7, 5, 100).plus(3);
+        assert!((103..=103 + 13).contains(&carried.rank()) && !carried.is_open() && !carried.is_empty());
+        assert_eq!((carried.count(), carried.upper(), carried.name()), (3, Some(3), 5));
+        assert_eq!(carried.plus(u64::MAX).upper(), None);
     }
 }

@@ -72,10 +72,11 @@ use std::{fmt, sync::Arc};
 ///
 /// # Memory
 /// What it is given ([`BoundedTopKBuilder::memory`]), in equal parts for each pane that is kept and two more: half of a part is candidates with their
-/// keys, 16 bytes each and twice the bytes of a key; the rest a sketch of what the others have been seen. If calls stall for a pane and longer,
+/// keys, 16 bytes each and twice the bytes of a key; the rest a sketch of what the others have been seen. The hottest candidates of a pane are those of
+/// the next one from its beginning on. If calls stall for a pane and longer,
 /// and hold back what has left, the adds of a pane may be known as a sum alone ([`BoundedStats::without`]): then bounds are that much wider.
 ///
-/// Counts of a pane beyond 2^33 are "that many or more".
+/// Counts of a pane beyond 2^32 are "that many or more".
 ///
 /// # Source
 /// Count-Min (G. Cormode, S. Muthukrishnan, *An improved data stream summary*, 2005), behind a filter of the hottest keys (P. Roy, A. Khan, G. Alonso, *Augmented

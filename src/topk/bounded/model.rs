@@ -1,11 +1,18 @@
 //! What `loom-tests` sees of candidates and sketch: the shipped slots, in the smallest sizes.
 
-use super::{pane::Tables, plan::Plan, sketch::Sketch, slots::Bucket};
+use super::{
+    entry::Entry,
+    pane::Tables,
+    plan::Plan,
+    sketch::Sketch,
+    slots::{Bucket, Carried},
+};
 use crate::sync::{Budget, Portable};
 
 /// One bucket of two slots, before a sketch of so many lines, of two cells each.
 pub struct Hot {
     tables: Tables,
+    carried: Carried,
 }
 
 impl Hot {
@@ -15,7 +22,13 @@ impl Hot {
     pub fn new(lines: u64) -> Hot {
         let plan = Plan { tables: 1, buckets: 1, lines, names: 0, parts: 1 };
         let tables = Tables::new(&plan, &Budget::new(u64::MAX)).unwrap_or_else(|| panic!("no memory"));
-        Hot { tables }
+        Hot { tables, carried: Carried::default() }
+    }
+
+    /// The same, and the bucket begins with these keys.
+    #[must_use]
+    pub fn carried(lines: u64, keys: [u64; 2]) -> Hot {
+        Hot { carried: keys.map(|key| Some(Entry::carried(key, key, 90))), ..Hot::new(lines) }
     }
 
     fn bucket(&self) -> Bucket<'_> {
@@ -24,7 +37,7 @@ impl Hot {
 
     /// Counts a key `n` times. Its name is its number.
     pub fn add(&self, key: u64, n: u64) {
-        self.bucket().add(Portable, key, n, &self.tables.sketch, || Some(key));
+        self.bucket().add(Portable, key, n, &self.tables.sketch, || Some(key), || self.carried);
     }
 
     /// How often it was seen at least, and at most.

@@ -42,29 +42,55 @@ impl Names {
     }
 
     /// A name for the key. `None`: there is no room.
-    ///
-    /// Relaxed: nobody else knows these words before a slot has the name, which is put there by a release.
     pub(super) fn put(&self, key: &impl Key, hash: KeyHash, seed: Seed) -> Option<u64> {
         key.with_bytes(|kind, bytes| {
             if is_number(hash, kind, bytes, seed) {
                 return Some(NUMBER);
             }
-            let (all, len) = (self.words(), Names::record(bytes.len() as u64));
-            // (It does not go on once there is no room.)
-            if bytes.len() > super::super::TopK::MAX_LEN || self.next.load(Relaxed) + len > all.len() as u64 {
+            if bytes.len() > super::super::TopK::MAX_LEN {
                 return None;
             }
-            let first = self.next.fetch_add(len, Relaxed);
-            let record = all.get(usize::try_from(first).ok()?..)?.get(..usize::try_from(len).ok()?)?;
-            let (head, room) = record.split_first()?;
-            head.store(u64::from(kind) << 32 | bytes.len() as u64, Relaxed);
-            for (word, part) in room.iter().zip(bytes.chunks(8)) {
+            let parts = bytes.chunks(8).map(|part| {
                 let mut whole = [0; 8];
                 whole[..part.len()].copy_from_slice(part);
-                word.store(u64::from_le_bytes(whole), Relaxed);
-            }
-            Some(first + 1)
+                u64::from_le_bytes(whole)
+            });
+            self.record_of(u64::from(kind) << 32 | bytes.len() as u64, parts)
         })
+    }
+
+    /// The same name that a key has in another pane.
+    pub(super) fn copy(&self, from: &Names, name: u64) -> Option<u64> {
+        if name >= NUMBER {
+            return Some(name);
+        }
+        let (head, room) = from.found(name)?;
+        self.record_of(head, room.iter().map(|word| word.load(Relaxed)))
+    }
+
+    /// Relaxed: nobody else knows these words before a slot has the name, which is put there by a release.
+    fn record_of(&self, head: u64, words: impl ExactSizeIterator<Item = u64>) -> Option<u64> {
+        let (all, len) = (self.words(), 1 + words.len() as u64);
+        // (It does not go on once there is no room.)
+        if self.next.load(Relaxed) + len > all.len() as u64 {
+            return None;
+        }
+        let first = self.next.fetch_add(len, Relaxed);
+        let record = all.get(usize::try_from(first).ok()?..)?.get(..usize::try_from(len).ok()?)?;
+        let (place, room) = record.split_first()?;
+        place.store(head, Relaxed);
+        room.iter().zip(words).for_each(|(place, word)| place.store(word, Relaxed));
+        Some(first + 1)
+    }
+
+    /// A record: kind and length, and its words.
+    fn found(&self, name: u64) -> Option<(u64, &[AtomicU64])> {
+        let first = usize::try_from(name.checked_sub(1)?).ok()?;
+        let (head, room) = self.words().get(first..)?.split_first()?;
+        let head = head.load(Relaxed);
+        #[allow(clippy::cast_possible_truncation)] // the lower half
+        let len = head as u32 as usize;
+        Some((head, room.get(..len.div_ceil(8))?))
     }
 
     /// The kind of a key, and its bytes into `out`. `None`: it has no name.
@@ -73,13 +99,10 @@ impl Names {
             return Some(read_number(lo, seed, out));
         }
         out.clear();
-        let first = usize::try_from(name.checked_sub(1)?).ok()?;
-        let (head, room) = self.words().get(first..)?.split_first()?;
-        let head = head.load(Relaxed);
+        let (head, words) = self.found(name)?;
+        words.iter().for_each(|word| out.extend_from_slice(&word.load(Relaxed).to_le_bytes()));
         #[allow(clippy::cast_possible_truncation)] // the two halves
         let (kind, len) = ((head >> 32) as u32, head as u32 as usize);
-        let bytes = room.get(..len.div_ceil(8))?.iter();
-        bytes.for_each(|word| out.extend_from_slice(&word.load(Relaxed).to_le_bytes()));
         out.truncate(len);
         Some(kind)
     }

@@ -28,7 +28,7 @@ pub(super) struct Tables {
 /// A pane that is live. Tables may be missing, since calls that stall hold back those that have left: then its adds are known as a sum alone.
 pub(super) struct Pane {
     pub(super) tables: Option<Arc<Tables>>,
-    first: u64,
+    pub(super) first: u64,
     unkept: AtomicU64,
 }
 

@@ -19,6 +19,10 @@
 //! then the slot is *open*, and has none of its own. Of the two whoever comes second sees the other. (Twin `NoTurn`: the noise that the first has made keeps the second out, and
 //! what it has added is in no bound.)
 //!
+//! **Carried over.** The bucket of a pane begins with what the one of the pane before has seen most, if that had no room for all its keys. They have their counts of then as head
+//! starts, which displace nobody and keep newcomers out that have only noise: so hot keys have slots, and exact counts, from their first add in a pane on. They take slots as if they were added (twin
+//! `CarryBlindly`).
+//!
 //! **The bar**: no key that has no slot in the bucket has been seen more often than that. Whoever leaves a key without a slot raises it before that ends.
 //!
 //! Lock-free: an attempt fails only because another thread's CAS succeeded. Models: loom-tests/tests/bounded.rs.
@@ -29,12 +33,15 @@ use crate::{
     pane::below,
     sync::{AtomicPair, Budget, Pair, Wide, prefetch, retry, twin},
 };
-use std::sync::Arc;
+use std::{cmp::Reverse, sync::Arc};
 
 /// Slots of a bucket. With its head it is two cache lines, which prefetchers fetch together.
 pub(super) const SLOTS: usize = if cfg!(windlass_loom) { 2 } else { 7 };
 
 const WORDS: usize = SLOTS + 1;
+
+/// Slots of a bucket that keys are carried over to.
+const CARRIED: usize = if cfg!(windlass_loom) { 2 } else { 6 };
 
 pub(super) struct Slots {
     /// Of each bucket the head, then the slots.
@@ -45,6 +52,9 @@ pub(super) struct Slots {
 /// A bucket, and its number.
 #[derive(Clone, Copy)]
 pub(super) struct Bucket<'t>(&'t [AtomicPair]);
+
+/// Keys that are carried over from one pane to the next.
+pub(super) type Carried = [Option<Entry>; SLOTS];
 
 /// What a look at a bucket comes to.
 enum Look {
@@ -104,7 +114,8 @@ impl Slots {
 }
 
 impl Bucket<'_> {
-    /// Counts a key. `name`: gives it one, if there is room. (It takes an empty slot without; it displaces none.)
+    /// Counts a key. `name`: gives it one, if there is room. (It takes an empty slot without; it displaces none.) `carry`: what the
+    /// bucket begins with.
     #[inline(always)]
     pub(super) fn add(
         self,
@@ -113,6 +124,7 @@ impl Bucket<'_> {
         n: u64,
         sketch: &Sketch,
         name: impl FnMut() -> Option<u64>,
+        carry: impl FnOnce() -> Carried,
     ) {
         // Most adds are of keys that have a slot.
         for (at, slot) in self.0.iter().enumerate().skip(1) {
@@ -124,7 +136,50 @@ impl Bucket<'_> {
                 break;
             }
         }
+        if wide.high(&self.0[1]) == 0 {
+            self.begin(wide, carry());
+        }
         self.add_further(wide, lo, n, sketch, name);
+    }
+
+    /// Those that are carried over take their slots as if they were added, no times: so each has one, whoever else brings it.
+    #[cold]
+    #[inline(never)]
+    fn begin(self, wide: impl Wide, carried: Carried) {
+        for new in carried.into_iter().flatten() {
+            if twin!(CarryBlindly) {
+                let _ = (1..=SLOTS).find(|&at| wide.cas(&self.0[at], Pair::default(), new.0));
+                continue;
+            }
+            loop {
+                match self.look(wide, new.lo()) {
+                    Look::Least(at, old) if old.is_empty() => {
+                        if wide.cas(&self.0[at], old.0, new.0) {
+                            break;
+                        }
+                    }
+                    _ => break,
+                }
+                retry();
+            }
+        }
+    }
+
+    /// What the same bucket of the next pane begins with, if this one had no room for all: the keys that were seen most since they have their slots, with that for
+    /// a head start.
+    pub(super) fn carry(self, wide: impl Wide, name: impl Fn(Entry) -> Option<u64>) -> Carried {
+        let mut all = [None; SLOTS];
+        if self.bar(wide) == 0 {
+            return all;
+        }
+        let mut entries: [Entry; SLOTS] = std::array::from_fn(|at| Entry(wide.load(&self.0[at + 1])));
+        entries.sort_unstable_by_key(|entry| Reverse(entry.count()));
+        let hot =
+            entries.into_iter().filter(|entry| entry.count() >= 2 && entry.name() != super::names::NONE);
+        for (place, entry) in all.iter_mut().take(CARRIED).zip(hot) {
+            *place = name(entry).map(|name| Entry::carried(entry.lo(), name, entry.count()));
+        }
+        all
     }
 
     #[inline(never)]
@@ -171,7 +226,7 @@ impl Bucket<'_> {
                         at = (1..=SLOTS).find(|&at| entry(at).rank() < estimate.upper).unwrap_or(at);
                         old = entry(at);
                     }
-                    let enough = old.rank().saturating_add(estimate.noise / MARGIN);
+                    let enough = old.rank().saturating_add(estimate.noise);
                     let displaces = estimate.upper > enough && old.count() < super::entry::MOST;
                     if displaces {
                         named = named.or_else(&mut name);
@@ -292,6 +347,3 @@ impl Bucket<'_> {
         self.entries(wide).find(|entry| entry.lo() == lo)
     }
 }
-
-/// The part of the sketch's noise by which a newcomer has to have more: a half. (With a quarter more keys churn, and `examples/accuracy.rs` finds fewer.)
-const MARGIN: u64 = 2;
