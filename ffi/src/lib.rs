@@ -13,6 +13,7 @@ mod adds;
 mod boundary;
 mod handle;
 mod ids;
+mod lists;
 mod settings;
 mod sized;
 
@@ -36,6 +37,12 @@ pub mod limitset;
 pub mod counter;
 
 pub mod topk;
+
+pub mod bounded_topk;
+
+pub mod export;
+
+pub mod aggregator;
 
 pub mod fifo;
 

@@ -86,6 +86,11 @@ fn topk() {
 }
 
 #[test]
+fn bounded() {
+    both("bounded.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn ring() {
     both("ring.c", |program| drop(run(&mut checked(program))));
 }
@@ -341,15 +346,21 @@ fn the_lines_about_queues() {
 #[test]
 fn the_lines_about_hot_keys() {
     let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
-    let (_, section) = docs.split_once("\n## Counts and hot keys\n").expect("a section");
-    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot.c");
-    let before = "#include <stdio.h>\n#include <windlass.h>\n\
-        void show(const uint8_t *, uint32_t, uint64_t);\n\
-        void shown(const uint8_t *, size_t, uint64_t);\n\
-        void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
-        windlass_error error = WINDLASS_ERROR_INIT;\n";
-    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
-    compiles(&shown);
+    for (name, title) in [
+        ("hot", "## Counts and hot keys"),
+        ("shards", "### In memory that is given, and over several structures"),
+    ] {
+        let (_, section) = docs.split_once(&format!("\n{title}\n")).expect("a section");
+        let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+        let before = "#include <stdio.h>\n#include <stdlib.h>\n#include <windlass.h>\n\
+            void show(const uint8_t *, uint32_t, uint64_t);\n\
+            int receive(uint8_t *, size_t *);\n\
+            void shown(const uint8_t *, size_t, uint64_t);\n\
+            void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+            windlass_error error = WINDLASS_ERROR_INIT;\n";
+        fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+        compiles(&shown);
+    }
 }
 
 /// In both languages.
