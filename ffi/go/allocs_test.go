@@ -149,3 +149,17 @@ func BenchmarkObservePacked256(b *testing.B) {
 		dedup.ObservePacked(&packed, 1, nil, verdicts)
 	}
 }
+
+// By key, of batches that are packed.
+func BenchmarkObserveReady256(b *testing.B) {
+	dedup, keys := benchmarked(b)
+	var all [16]Packed
+	for i, key := range keys {
+		all[i/256].Add(key)
+	}
+	verdicts := make([]Verdict, 256)
+	b.ResetTimer()
+	for i := 0; i < b.N; i += 256 {
+		dedup.ObservePacked(&all[i/256%16], 1, nil, verdicts)
+	}
+}

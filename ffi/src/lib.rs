@@ -11,6 +11,8 @@
 
 mod adds;
 mod boundary;
+#[cfg(test)]
+mod driven;
 mod handle;
 mod ids;
 mod lists;

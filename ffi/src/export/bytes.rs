@@ -37,7 +37,9 @@ pub unsafe extern "C" fn windlass_export_to_bytes(
         // SAFETY: the caller's promise.
         unsafe { len.write(written.len()) };
         let place = place.get_mut(..written.len()).ok_or(WINDLASS_E_TOO_SMALL)?;
-        place.iter_mut().zip(&written).for_each(|(to, &byte)| drop(to.write(byte)));
+        for (to, &byte) in place.iter_mut().zip(&written) {
+            to.write(byte);
+        }
         Ok(WINDLASS_OK)
     })
 }
