@@ -11,8 +11,11 @@
 
 mod adds;
 mod boundary;
+#[cfg(test)]
+mod driven;
 mod handle;
 mod ids;
+mod lists;
 mod settings;
 mod sized;
 
@@ -36,6 +39,12 @@ pub mod limitset;
 pub mod counter;
 
 pub mod topk;
+
+pub mod bounded_topk;
+
+pub mod export;
+
+pub mod aggregator;
 
 pub mod fifo;
 
