@@ -452,6 +452,14 @@ impl KeyedLimiter {
         self.seed
     }
 
+    pub(super) fn unknown_calls(&self) -> u64 {
+        self.counts.unknown.sum()
+    }
+
+    pub(super) fn late_calls(&self) -> u64 {
+        self.counts.late.sum()
+    }
+
     pub(super) fn table(&self) -> &KeyTable {
         &self.table
     }

@@ -91,8 +91,9 @@ impl KeyedLimiter {
     /// **What is admitted around the change**: calls of this client that are under way meanwhile are judged by the quota that it had, which they never exceed, or by the
     /// one that it gets. What is admitted by the former after the change has begun may not be counted by the latter.
     ///
-    /// Lock-free. It copies a 64th of what all such clients take, about 300 bytes for each (with [`super::Algorithm::SlidingLog`] and 8 a permit), for good; a call of any client then looks
-    /// whether it is one of them. Clients are told apart by 128 bits of their hash.
+    /// Lock-free. It copies a 64th of the list of such clients. Each takes about 300 bytes (with [`super::Algorithm::SlidingLog`] and 8 a permit), until
+    /// [`KeyedLimiter::clear_quota_for_at`]; they are not in [`KeyedLimiter::memory_bytes`]. A call of any client then looks whether it is one of them. Clients are told apart by 128 bits of
+    /// their hash.
     ///
     /// # Errors
     /// As when a limiter is built for that quota, and if `now` lies too far ahead. Nothing has changed then.

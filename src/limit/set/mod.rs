@@ -116,6 +116,10 @@ enum Member {
 pub struct LimitSetStats {
     /// Bytes of all tables.
     pub memory_bytes: u64,
+    /// Looks and charges for clients for which there was no room.
+    pub unknown: u64,
+    /// Calls from behind the horizon, of each limit that is for each client.
+    pub late: u64,
     /// Holds that have neither been settled nor run out.
     pub holds: u64,
     /// How often something could not be given back, and stays charged until time gives it back.
@@ -353,6 +357,8 @@ impl LimitSet {
         LimitSetStats {
             memory_bytes: self.limits.iter().map(bytes).sum::<u64>()
                 + self.holds.as_ref().map_or(0, Holds::bytes),
+            unknown: self.keyed().map(KeyedLimiter::unknown_calls).sum(),
+            late: self.keyed().map(KeyedLimiter::late_calls).sum(),
             holds: self.holds.as_ref().map_or(0, Holds::open_ones),
             unreturned: self.unreturned.sum(),
         }
@@ -368,6 +374,13 @@ impl LimitSet {
             }
         }
         more
+    }
+
+    fn keyed(&self) -> impl Iterator<Item = &KeyedLimiter> {
+        self.limits.iter().filter_map(|limit| match &limit.member {
+            Member::Keyed(keyed) => Some(&**keyed),
+            Member::Sole(_) => None,
+        })
     }
 
     /// A call, if it can ever be allowed; else the limit by which it cannot.
