@@ -250,6 +250,11 @@
 // on_unknown: such a client is allowed, and not charged.
 #define WINDLASS_ON_UNKNOWN_ALLOW 1
 
+// on_unknown: such a client shares one of shared_cells with others, by its hash. What a cell has taken
+// is no less than what each of its clients has: none gets more than its quota from it, and one may
+// be denied for what others have taken. Not with WINDLASS_ALGORITHM_SLIDING_LOG, nor in a set.
+#define WINDLASS_ON_UNKNOWN_SHARE 2
+
 // The call may go on, and has been charged.
 #define WINDLASS_ALLOWED 0
 
@@ -258,6 +263,14 @@
 
 // The call costs more than the limiter can ever give at once. An answer, and no error.
 #define WINDLASS_NEVER 2
+
+// inherit: permits that were used stay used, one by one. Of 60 used of 100 in a minute, 60 are used of
+// 200, and 140 left; or of 20 none are left until 40 and one more are back.
+#define WINDLASS_INHERIT_AS_IS 0
+
+// inherit: the share that was used stays used, of a bucket (not of windows and logs). Of 60 used of 100
+// in a minute, 120 are used of 200, and 80 left; or 12 of 20, and 8 left.
+#define WINDLASS_INHERIT_PROPORTIONAL 1
 
 // A hold is settled: by this call.
 #define WINDLASS_SETTLED 0
@@ -684,10 +697,14 @@ typedef struct windlass_limiter_config {
     // How it counts: WINDLASS_ALGORITHM_GCRA (the default), or another WINDLASS_ALGORITHM_.
     uint32_t algorithm;
     // What a client gets that it does not know, when it is full: WINDLASS_ON_UNKNOWN_DENY (the
-    // default) or WINDLASS_ON_UNKNOWN_ALLOW.
+    // default), WINDLASS_ON_UNKNOWN_ALLOW or WINDLASS_ON_UNKNOWN_SHARE.
     uint32_t on_unknown;
+    // With WINDLASS_ON_UNKNOWN_SHARE: how many cells such clients share, of 8 bytes each; 1 to 2^28.
+    // Of n such clients at a time n / shared_cells share one, beside itself, on average. Else 0, the
+    // default.
+    uint64_t shared_cells;
     // 0.
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } windlass_limiter_config;
 
 // What a limiter answers. What does not belong to its kind is 0. It never grows.
@@ -733,6 +750,16 @@ typedef struct windlass_limiter_stats {
     // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
     uint64_t jumps;
 } windlass_limiter_stats;
+
+// So many permits in so long, and how many at once. It never grows.
+typedef struct windlass_quota {
+    // How many permits in per_ns.
+    uint64_t permits;
+    // The time for so many, in nanoseconds: 1 to 366 days.
+    uint64_t per_ns;
+    // How many at once after a rest. 0: as many as permits, as a window must.
+    uint64_t burst;
+} windlass_quota;
 
 // Settings of a set. Fill it with windlass_limitset_config_init.
 typedef struct windlass_limitset_config {
@@ -2361,6 +2388,117 @@ WINDLASS_API
 int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
                                        uint64_t now);
 
+// Another quota from the time now on, of all clients that have none of their own, known or not: for all
+// calls that begin after this one has ended. Those under way meanwhile are judged by the old quota or
+// by the new one. inherit says what becomes of what was used: WINDLASS_INHERIT_AS_IS or another
+// WINDLASS_INHERIT_. However many clients there are, it takes no longer.
+//
+// A bucket cannot get a pace at which its numbers would not last a year, from 9 years at the pace that it
+// was made with; with WINDLASS_INHERIT_AS_IS that is 9 times as many permits a second. Windows keep their
+// length, and logs have no more permits, and no more time, than they were made with.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter), WINDLASS_E_ARG (the quota, inherit, or a time beyond max_jump_ns;
+// error names it). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota(struct windlass_limiter *limiter,
+                                           struct windlass_quota quota,
+                                           uint32_t inherit,
+                                           uint64_t now,
+                                           struct windlass_error *error);
+
+// A quota of its own, from the time now on, for the client whose key has len bytes (0 or more): whatever
+// windlass_limiter_set_quota says later; or another one, if it has one. What it has used up of its
+// quota counts as taken now: so many permits, but no more than there are, or the same share of them, of
+// all algorithms. Its calls that are under way meanwhile are judged by the quota that it had, and may
+// then not be counted by the one that it gets.
+//
+// Some 300 bytes for each such client. A call of any client then looks whether it is one of them.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter; key, and len is not 0), WINDLASS_E_RANGE (len), WINDLASS_E_ARG (as
+// windlass_limiter_set_quota). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for(struct windlass_limiter *limiter,
+                                               const uint8_t *key,
+                                               size_t len,
+                                               struct windlass_quota quota,
+                                               uint32_t inherit,
+                                               uint64_t now,
+                                               struct windlass_error *error);
+
+// The same for a key whose hash is known.
+//
+// Errors: as windlass_limiter_set_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for_hash(struct windlass_limiter *limiter,
+                                                    struct windlass_hash hash,
+                                                    struct windlass_quota quota,
+                                                    uint32_t inherit,
+                                                    uint64_t now,
+                                                    struct windlass_error *error);
+
+// The same for a key that is a number.
+//
+// Errors: as windlass_limiter_set_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for_u64(struct windlass_limiter *limiter,
+                                                   uint64_t key,
+                                                   struct windlass_quota quota,
+                                                   uint32_t inherit,
+                                                   uint64_t now,
+                                                   struct windlass_error *error);
+
+// From the time now on the quota of all counts for this client again. What it has used of its own counts
+// as taken now, as inherit says, if that is more than it had used of the other one.
+//
+// Returns 1 (it had one of its own), 0, or an error: WINDLASS_E_NULL (limiter; key, and len is not
+// 0), WINDLASS_E_RANGE (len), WINDLASS_E_ARG (inherit).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for(struct windlass_limiter *limiter,
+                                         const uint8_t *key,
+                                         size_t len,
+                                         uint32_t inherit,
+                                         uint64_t now);
+
+// The same for a key whose hash is known.
+//
+// Returns as windlass_limiter_clear_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for_hash(struct windlass_limiter *limiter,
+                                              struct windlass_hash hash,
+                                              uint32_t inherit,
+                                              uint64_t now);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_limiter_clear_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for_u64(struct windlass_limiter *limiter,
+                                             uint64_t key,
+                                             uint32_t inherit,
+                                             uint64_t now);
+
+// Another quota from the time now on: see windlass_limiter_set_quota.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter), WINDLASS_E_ARG (the quota, or inherit; error names it). Then nothing
+// was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_global_limiter_set_quota(struct windlass_global_limiter *limiter,
+                                                  struct windlass_quota quota,
+                                                  uint32_t inherit,
+                                                  uint64_t now,
+                                                  struct windlass_error *error);
+
 // Makes a windlass_limitset of n limits, in their order, and stores it in out; free it with
 // windlass_limitset_free. What limits points to is copied.
 //
@@ -2451,6 +2589,22 @@ WINDLASS_API
 int32_t windlass_limitset_cancel(struct windlass_limitset *set,
                                  const struct windlass_reservation *reservation,
                                  uint64_t now);
+
+// Another quota from the time now on for the limit of this name, which ends with NUL: for all calls that
+// begin after this one has ended. Permits that were used stay used, one by one, and what is held or given
+// back is so many of them. Which quotas there can be: see windlass_limiter_set_quota, with
+// WINDLASS_INHERIT_AS_IS.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (set or name), WINDLASS_E_ARG (the quota, or no limit has this name; error says
+// so). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limitset_set_quota(struct windlass_limitset *set,
+                                            const char *name,
+                                            struct windlass_quota quota,
+                                            uint64_t now,
+                                            struct windlass_error *error);
 
 // Writes the figures to stats. struct_size is sizeof(windlass_limitset_stats).
 //

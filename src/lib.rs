@@ -70,9 +70,9 @@ pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Pl
 pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
 pub use limit::{
-    Admission, Algorithm, FieldList, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet, LimitSetBuilder,
-    LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit, RateLimitPolicy,
-    Reservation, Reserved, SetAdmission, Settled,
+    Admission, Algorithm, FieldList, Inherit, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet,
+    LimitSetBuilder, LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit,
+    RateLimitPolicy, Reservation, Reserved, SetAdmission, Settled,
 };
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
@@ -96,7 +96,7 @@ pub mod model {
         dedup::model::{ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
         limit::{
-            model::{Limiters, Newest, OneLimiter, Rings},
+            model::{Changing, Limiters, Newest, OneLimiter, Own, Rings},
             set::model::{HeldAt, Holding, Words},
         },
         pane::model::*,

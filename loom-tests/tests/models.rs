@@ -17,6 +17,7 @@ mod horizon;
 mod limit;
 mod overflow;
 mod pane;
+mod quotas;
 mod ring;
 mod seal;
 mod sets;

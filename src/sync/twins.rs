@@ -151,6 +151,8 @@ pub enum Twin {
     TimeBefore,
     /// A hold is settled without another look at whether it has been.
     SettleBlindly,
+    /// A call goes by the pace of one quota and by the permits of another.
+    MixQuotas,
 }
 
 thread_local! {
