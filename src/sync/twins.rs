@@ -115,6 +115,10 @@ pub enum Twin {
     HeadFirst,
     /// A segment that has gone leaves nothing behind.
     ForgetSegment,
+    /// A snapshot leaves out what is moved to where it will not come.
+    LeaveOutTheMoved,
+    /// .. and does not mind that the head has overtaken it.
+    BeOvertaken,
     /// A pop goes past a push that is almost done.
     PassWritten,
     /// A row takes whatever name comes last.
