@@ -38,6 +38,8 @@
 )]
 
 mod bloom;
+#[allow(dead_code, unused_imports)] // structures take it into use one by one
+mod codec;
 mod count;
 mod dedup;
 mod error;
@@ -58,6 +60,7 @@ mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use codec::{RestoreError, Restored, SnapshotSummary};
 pub use count::{
     Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
     Writer,

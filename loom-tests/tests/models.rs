@@ -21,5 +21,6 @@ mod quotas;
 mod ring;
 mod seal;
 mod sets;
+mod snapshot;
 mod tickets;
 mod topk;
