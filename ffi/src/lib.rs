@@ -28,6 +28,8 @@ pub mod time;
 
 pub mod hash;
 
+pub mod snapshot;
+
 pub mod dedup;
 
 pub mod bloom;

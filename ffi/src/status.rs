@@ -55,6 +55,12 @@ pub const WINDLASS_E_FORMAT: i32 = -15;
 /// What is to be merged does not go together; the error detail says what differs. Nothing was changed.
 pub const WINDLASS_E_MISMATCH: i32 = -16;
 
+/// A function of the caller's that was to write or read a snapshot has failed.
+pub const WINDLASS_E_IO: i32 = -17;
+/// Not a snapshot of this structure, of a later version, cut off, or damaged; the error detail says what
+/// and where.
+pub const WINDLASS_E_SNAPSHOT: i32 = -18;
+
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
 ///
@@ -83,6 +89,8 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_COLLISION => c"another key has the same hash",
         WINDLASS_E_FORMAT => c"bytes are not what they are read as",
         WINDLASS_E_MISMATCH => c"what is to be merged does not go together",
+        WINDLASS_E_IO => c"a snapshot could not be written or read",
+        WINDLASS_E_SNAPSHOT => c"not a snapshot of this structure, or damaged",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -193,6 +201,8 @@ mod tests {
         WINDLASS_E_COLLISION,
         WINDLASS_E_FORMAT,
         WINDLASS_E_MISMATCH,
+        WINDLASS_E_IO,
+        WINDLASS_E_SNAPSHOT,
     ];
 
     fn fresh() -> windlass_error {

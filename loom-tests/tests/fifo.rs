@@ -303,11 +303,11 @@ fn read_beside_a_move() {
         fifo.push(1, 10).unwrap();
         fifo.push(2, 20).unwrap();
         let other = fifo.clone();
-        let other = thread::spawn(move || other.push(1, 11).unwrap());
-        let entries = fifo.snapshot();
+        let reader = thread::spawn(move || other.snapshot());
+        fifo.push(1, 11).unwrap();
+        let entries = reader.join().unwrap();
         assert!(entries.iter().any(|entry| [(1, 10), (1, 11)].contains(entry)), "an entry is missing");
         assert!(entries.contains(&(2, 20)));
-        other.join().unwrap();
         assert_eq!(fifo.snapshot(), [(2, 20), (1, 11)]);
     });
 }
@@ -330,13 +330,11 @@ fn read_behind_the_head() {
         fifo.push(1, 10).unwrap();
         fifo.push(2, 20).unwrap();
         let other = fifo.clone();
-        let other = thread::spawn(move || {
-            other.push(1, 11).unwrap();
-            other.pop()
-        });
-        let entries = fifo.snapshot();
+        let reader = thread::spawn(move || other.snapshot());
+        fifo.push(1, 11).unwrap();
+        assert_eq!(fifo.pop(), Some(20));
+        let entries = reader.join().unwrap();
         assert!(entries.iter().any(|entry| [(1, 10), (1, 11)].contains(entry)), "an entry is missing");
-        assert_eq!(other.join().unwrap(), Some(20));
         assert_eq!(fifo.snapshot(), [(1, 11)]);
     });
 }

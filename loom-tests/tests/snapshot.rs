@@ -2,8 +2,17 @@
 //! that never was. Protocol: `src/table/snapshot.rs`.
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-use crate::common::bounded;
-use loom::{sync::Arc, thread};
+use crate::common::{bounded, bounded_by_two};
+use loom::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Release},
+        },
+    },
+    thread,
+};
 use windlass::model::{Tables, Twin, with};
 
 type One<const CELLS: usize> = Tables<1, CELLS>;
@@ -24,16 +33,14 @@ fn taken_over() {
     bounded(20, || {
         let t = Arc::new(One::<1>::new(&[(key(5), 10)]));
         let t2 = t.clone();
-        let a = thread::spawn(move || {
-            t2.advance(10);
-            assert!(t2.insert(key(6), 20));
-        });
-        let snapshot = t.snapshot();
+        let reader = thread::spawn(move || t2.snapshot());
+        t.advance(10);
+        assert!(t.insert(key(6), 20));
+        let snapshot = reader.join().unwrap();
         is_there(&snapshot, key(5), 10);
         for &(k, s) in &snapshot.0 {
             assert!([(key(5), 10), (key(6), 20)].contains(&(k, s)), "never there");
         }
-        a.join().unwrap();
         is_there(&t.snapshot(), key(6), 20);
     });
 }
@@ -57,13 +64,13 @@ fn twin_a_key_beside_another_state() {
 
 /// An old table is emptied into the newest, and taken out.
 fn emptied() {
-    bounded(20, || {
+    bounded(15, || {
         let t = Arc::new(One::<2>::new(&[(key(5), 10)]));
         assert!(t.resize(2));
         let t2 = t.clone();
-        let a = thread::spawn(move || assert!(!t2.empty()));
-        is_there(&t.snapshot(), key(5), 10);
-        a.join().unwrap();
+        let reader = thread::spawn(move || t2.snapshot());
+        assert!(!t.empty());
+        is_there(&reader.join().unwrap(), key(5), 10);
         is_there(&t.snapshot(), key(5), 10);
     });
 }
@@ -82,26 +89,21 @@ fn twin_the_tables_below_afterwards() {
 /// A caller brings a key up and changes it, while another table comes on top of both.
 #[test]
 fn a_key_that_rises_while_tables_come() {
-    bounded(50, || {
-        let t = Arc::new(One::<2>::new(&[(key(5), 10), (key(9), 10)]));
-        let t2 = t.clone();
-        let a = thread::spawn(move || {
-            t2.increment(key(5));
-            assert!(t2.insert(key(6), 20));
-        });
-        let t3 = t.clone();
-        let b = thread::spawn(move || assert!(t3.resize(2)));
-        let snapshot = t.snapshot();
+    bounded_by_two(50, || {
+        let t = Arc::new(One::<3>::new(&[(key(5), 10), (key(9), 10)]));
+        let (t2, t3) = (t.clone(), t.clone());
+        let reader = thread::spawn(move || t2.snapshot());
+        let grows = thread::spawn(move || assert!(t3.resize(2)));
+        t.increment(key(5));
+        assert!(t.insert(key(6), 20));
+        let snapshot = reader.join().unwrap();
         is_there(&snapshot, key(5), 10);
         is_there(&snapshot, key(9), 10);
         for &(k, s) in &snapshot.0 {
-            assert!(
-                [(5, 10), (5, 11), (9, 10), (6, 20)].map(|(k, s)| (key(k), s)).contains(&(k, s)),
-                "never there"
-            );
+            let ever = [(5, 10), (5, 11), (9, 10), (6, 20)];
+            assert!(ever.map(|(k, s)| (key(k), s)).contains(&(k, s)), "never there");
         }
-        a.join().unwrap();
-        b.join().unwrap();
+        grows.join().unwrap();
         is_there(&t.snapshot(), key(5), 11);
         is_there(&t.snapshot(), key(6), 20);
     });
@@ -110,19 +112,19 @@ fn a_key_that_rises_while_tables_come() {
 /// What was inserted before the snapshot began, by another thread, is in it.
 #[test]
 fn whoever_was_answered_is_in_it() {
-    bounded(20, || {
+    bounded(10, || {
         let t = Arc::new(One::<2>::new(&[]));
-        let (t2, done) = (t.clone(), Arc::new(loom::sync::atomic::AtomicBool::new(false)));
+        let (t2, done) = (t.clone(), Arc::new(AtomicBool::new(false)));
         let done2 = done.clone();
-        let a = thread::spawn(move || {
-            assert!(t2.insert(key(5), 10));
-            done2.store(true, loom::sync::atomic::Ordering::Release);
+        let reader = thread::spawn(move || {
+            let answered = done2.load(Acquire);
+            (answered, t2.snapshot())
         });
-        let answered = done.load(loom::sync::atomic::Ordering::Acquire);
-        let snapshot = t.snapshot();
+        assert!(t.insert(key(5), 10));
+        done.store(true, Release);
+        let (answered, snapshot) = reader.join().unwrap();
         if answered {
             is_there(&snapshot, key(5), 10);
         }
-        a.join().unwrap();
     });
 }

@@ -1,3 +1,5 @@
+#![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
+
 use super::*;
 use crate::time::Window;
 use proptest::prelude::*;

@@ -1,6 +1,7 @@
 //! Written, and restored.
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+#![allow(clippy::cast_possible_truncation)] // indices
 
 use crate::common::{
     self, Random, Together,
@@ -249,7 +250,7 @@ fn long_ids() {
         ids.iter().map(|id| dedup.observe_at(id, Tick(now))).collect()
     };
     let before = first(&dedup, 10);
-    assert!(before.iter().any(|outcome| *outcome == Ok(Verdict::Fresh)));
+    assert!(before.contains(&Ok(Verdict::Fresh)));
     let again = restored(&builder, &written(&dedup, 10));
     assert_eq!(first(&again, 11), first(&dedup, 11));
     assert_eq!(again.live_at(Tick(11)), dedup.live_at(Tick(11)));
