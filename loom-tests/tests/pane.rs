@@ -384,6 +384,59 @@ fn readers_ahead_and_behind() {
     });
 }
 
+// --- snapshots ---
+
+/// A snapshot is taken while the oldest pane goes, is cleared, and its column takes over.
+fn beside_a_snapshot(least: usize, panes: Panes) {
+    bounded(least, move || {
+        let f = full(panes, 1, ByCalls);
+        let snapshot = beside(&f, Filter::copy);
+        f.insert(4, 5);
+        f.insert(5, 6);
+        let copy = snapshot.join().unwrap();
+        assert!(!copy.contains(1, 6), "found after it expired");
+        for (key, tick) in [(1, 0), (2, 2), (3, 4)] {
+            copy.check_copied(key, tick);
+            copy.check(key, tick, tick);
+        }
+        // It goes on, with all that it needs for that.
+        copy.insert(6, 6);
+        copy.insert(7, 8);
+        copy.check(3, 4, 6);
+        copy.check(6, 6, 8);
+        copy.check(7, 8, 10);
+    });
+}
+
+#[test]
+fn a_snapshot_of_rows() {
+    beside_a_snapshot(500, Rows);
+}
+
+#[test]
+fn a_snapshot_of_arrays() {
+    beside_a_snapshot(500, Arrays);
+    beside_a_snapshot(500, Seeded);
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_as_it_was_begun() {
+    with(Twin::KeepAsBegun, || beside_a_snapshot(500, Rows));
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_what_was_cleared_with_relaxed() {
+    with(Twin::RelaxedClear, || beside_a_snapshot(500, Rows));
+}
+
+#[test]
+#[should_panic(expected = "found after it expired")]
+fn twin_kept_what_was_retired() {
+    with(Twin::KeepRetired, || beside_a_snapshot(500, Rows));
+}
+
 // --- who is told that a key is new ---
 
 /// Two bring one key, at a tick in the pane that is or begins.

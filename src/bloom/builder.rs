@@ -9,7 +9,7 @@ use crate::{
     error::ConfigError,
     hash::Seed,
     mem::physical_memory,
-    pane::{Grid, PaneRing, Rotation},
+    pane::{Grid, PaneRing, Rotation, Words},
     settings,
     time::{Clock, Window},
 };
@@ -178,13 +178,15 @@ impl BloomBuilder {
         let choice =
             Choice { layout: plan.layout, panes: plan.panes, probes: plan.probes, blocks: plan.blocks };
         let columns = Columns::new(&choice).ok_or_else(|| beyond_memory(plan.bytes))?;
-        let ring = PaneRing::new(Grid {
+        let words = Words::new(plan.panes).ok_or_else(|| beyond_memory(plan.bytes))?;
+        let grid = Grid {
             columns: plan.panes,
             pane: plan.pane.ticks().unwrap_or(1),
             chunks: Columns::chunks(plan.layout, plan.blocks),
             max_jump: self.max_jump.and_then(Window::ticks).unwrap_or(u64::MAX),
             rotation: self.rotation,
-        });
+        };
+        let ring = PaneRing::new(grid, words);
         Ok(RotatingBloom {
             ring,
             columns,

@@ -79,6 +79,10 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// What is live in a snapshot is what was live when it was begun.
+    KeepAsBegun,
+    /// A column that has been retired since it was read keeps its bits.
+    KeepRetired,
     /// A ring goes back to its pool at once.
     PutAtOnce,
     /// The newest time is stored without a look at what it is by now.
