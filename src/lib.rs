@@ -38,6 +38,9 @@
 )]
 
 mod bloom;
+// Structures take it into use one by one.
+#[allow(dead_code, unused_imports)]
+mod codec;
 mod count;
 mod dedup;
 mod error;
@@ -58,6 +61,7 @@ mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use codec::{RestoreError, Restored, SnapshotSummary};
 pub use count::{
     Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
     Writer,
