@@ -386,19 +386,51 @@ fn readers_ahead_and_behind() {
 
 // --- snapshots ---
 
-/// A snapshot is taken while the oldest pane goes, is cleared, and its column takes over.
-fn beside_a_snapshot(least: usize, panes: Panes) {
-    bounded(least, move || {
+/// A snapshot is taken while the oldest pane goes and is cleared.
+fn beside_a_clear(least: usize, panes: Panes) {
+    bounded_by_two(least, move || {
         let f = full(panes, 1, ByCalls);
         let snapshot = beside(&f, Filter::copy);
         f.insert(4, 5);
-        f.insert(5, 6);
         let copy = snapshot.join().unwrap();
-        assert!(!copy.contains(1, 6), "found after it expired");
         for (key, tick) in [(1, 0), (2, 2), (3, 4)] {
             copy.check_copied(key, tick);
             copy.check(key, tick, tick);
         }
+    });
+}
+
+#[test]
+fn a_snapshot_while_a_pane_is_cleared() {
+    beside_a_clear(50, Rows);
+    beside_a_clear(50, Arrays);
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_as_it_was_begun() {
+    with(Twin::KeepAsBegun, || beside_a_clear(50, Rows));
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_what_was_cleared_with_relaxed() {
+    with(Twin::RelaxedClear, || beside_a_clear(50, Rows));
+}
+
+/// .. and its column takes over.
+fn beside_a_move() {
+    bounded_by_two(200, || {
+        let f = full(Rows, 1, ByCalls);
+        let snapshot = beside(&f, Filter::copy);
+        f.insert(4, 5);
+        f.insert(5, 6);
+        let copy = snapshot.join().unwrap();
+        for (key, tick) in [(1, 0), (2, 2), (3, 4)] {
+            copy.check_copied(key, tick);
+            copy.check(key, tick, tick);
+        }
+        assert!(!copy.contains(1, 6), "found after it expired");
         // It goes on, with all that it needs for that.
         copy.insert(6, 6);
         copy.insert(7, 8);
@@ -409,32 +441,14 @@ fn beside_a_snapshot(least: usize, panes: Panes) {
 }
 
 #[test]
-fn a_snapshot_of_rows() {
-    beside_a_snapshot(500, Rows);
-}
-
-#[test]
-fn a_snapshot_of_arrays() {
-    beside_a_snapshot(500, Arrays);
-    beside_a_snapshot(500, Seeded);
-}
-
-#[test]
-#[should_panic(expected = "is lost in the copy, and its pane is live")]
-fn twin_kept_as_it_was_begun() {
-    with(Twin::KeepAsBegun, || beside_a_snapshot(500, Rows));
-}
-
-#[test]
-#[should_panic(expected = "is lost in the copy, and its pane is live")]
-fn twin_kept_what_was_cleared_with_relaxed() {
-    with(Twin::RelaxedClear, || beside_a_snapshot(500, Rows));
+fn a_snapshot_while_a_column_takes_over() {
+    beside_a_move();
 }
 
 #[test]
 #[should_panic(expected = "found after it expired")]
 fn twin_kept_what_was_retired() {
-    with(Twin::KeepRetired, || beside_a_snapshot(500, Rows));
+    with(Twin::KeepRetired, beside_a_move);
 }
 
 // --- who is told that a key is new ---

@@ -26,8 +26,8 @@ pub(crate) struct Kept {
     pub(crate) turn: u64,
     /// Chunks of the next column that were cleared.
     pub(crate) cleared: u64,
-    /// Whether it has a time.
-    pub(crate) started: bool,
+    /// Before this tick there is nothing to do; 0: it has no time.
+    pub(crate) due: u64,
     /// First and last pane of the columns that were live, the newest first.
     pub(crate) labels: Vec<(u64, u64)>,
 }
@@ -43,6 +43,8 @@ impl PaneRing {
         // Pairs with the stores that clear: whoever has read one of them sees that its column had been retired.
         fence(Acquire);
         loop {
+            // Acquire, and before the index: the column that is found is the one that it was stored for, or a later one.
+            let due = self.words.due().load(Acquire);
             let view = if twin!(KeepAsBegun) { begun } else { self.view() };
             let count = self.grid().columns;
             let label = |i| {
@@ -55,11 +57,10 @@ impl PaneRing {
             // Relaxed: how much there is to do, and no more.
             let cleared = self.words.claimed().load(Relaxed).saturating_sub(before).min(chunks);
             let cleared = if view.live() == count { 0 } else { cleared };
-            let started = self.has_started();
             // Labels were read with Acquire: one of a later turn comes with an index in which this one is not live.
             fence(Acquire);
             if self.index_is(view) || twin!(KeepAsBegun) {
-                return Kept { turn: view.turn(count), cleared, started, labels };
+                return Kept { turn: view.turn(count), cleared, due, labels };
             }
             retry();
         }
@@ -80,6 +81,36 @@ impl PaneRing {
                 columns.words(begun.back(i, count), block).iter().for_each(|word| put(word.load(Relaxed)));
             }
         }
+    }
+}
+
+/// For rings in files.
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+impl PaneRing {
+    /// Makes one whole whose threads have all ended, wherever they were: chunks that were claimed and not reported are cleared. (All else is
+    /// as if they had stalled.) `false`: it is none that they could have left.
+    pub(crate) fn mend<C: Bloom>(&self, columns: &C) -> bool {
+        let (view, count, chunks) = (self.view(), self.grid().columns, self.grid().chunks);
+        let is_whole = View::of(view.turn(count), view.live(), count).is_some() && view.column() < count;
+        if !is_whole || chunks.checked_mul(view.turn(count) + 2).is_none() {
+            return false;
+        }
+        let needed = self.needed(view);
+        let claimed = self.words.claimed().load(Relaxed);
+        let before = needed.saturating_sub(chunks);
+        if view.live() == count || !(before..=needed).contains(&claimed) {
+            return claimed == before && self.words.done().load(Relaxed) == claimed;
+        }
+        // The next one, which is not live.
+        let next = view.back(count - 1, count);
+        (0..claimed - before).for_each(|chunk| columns.clear(next, chunk));
+        self.words.done().store(claimed, Relaxed);
+        true
+    }
+
+    /// The first tick of the newest pane that it knows of.
+    pub(crate) fn newest_start(&self) -> u64 {
+        self.pane(self.view().column()).last.saturating_mul(self.grid().pane)
     }
 }
 
@@ -138,7 +169,7 @@ impl PutBack {
             words.first(column).store(first, Relaxed);
             words.last(column).store(last, Relaxed);
         }
-        let ring = PaneRing::put_back(grid, words, view, kept.started);
+        let ring = PaneRing::put_back(grid, words, view, kept.due);
         let cleared = if view.live() == self.columns { 0 } else { kept.cleared };
         let before = ring.needed(view).checked_sub(grid.chunks);
         // In its first turn a column needs none.

@@ -1,7 +1,7 @@
 //! What `loom-tests` sees of the panes: the shipped ring, columns and questions, in a filter that checks its own promise.
 
 use super::{Arrays, Ask, Bloom, Contains, Grid, Insert, Observe, PaneRing, PutBack, Rotation, Rows, Words};
-use crate::{hash::KeyHash, sync::Budget};
+use crate::{hash::KeyHash, mem::Slab, sync::Budget};
 use std::sync::{Mutex, PoisonError};
 
 /// How columns lie in memory.
@@ -46,11 +46,12 @@ impl Filter {
     /// So many columns and rows, panes of so many ticks.
     #[allow(clippy::panic)] // in models
     pub fn new(panes: Panes, columns: usize, rows: u64, pane: u64, rotation: Rotation) -> Filter {
-        let budget = &Budget::new(u64::MAX);
+        let budget = Budget::new(u64::MAX);
+        let mut take = |len| Slab::new(len, &budget);
         let made = match panes {
-            Panes::Rows => Rows::new(rows, columns, 1, budget).map(Columns::Rows),
-            Panes::TwoRows => Rows::new(rows, columns, 2, budget).map(Columns::TwoRows),
-            _ => Arrays::new(rows, columns, 2, panes == Panes::Seeded, budget).map(Columns::Arrays),
+            Panes::Rows => Rows::new(rows, columns, 1, &mut take).map(Columns::Rows),
+            Panes::TwoRows => Rows::new(rows, columns, 2, &mut take).map(Columns::TwoRows),
+            _ => Arrays::new(rows, columns, 2, panes == Panes::Seeded, &mut take).map(Columns::Arrays),
         };
         // In models a chunk is one row.
         let grid = Grid { columns, pane, chunks: rows, max_jump: u64::MAX, rotation };

@@ -213,10 +213,12 @@ impl PaneRing {
     }
 
     /// One that goes on from here. Its labels are in `words` (which nobody else has seen).
-    pub(super) fn put_back(grid: Grid, words: Words, view: View, started: bool) -> PaneRing {
+    pub(super) fn put_back(grid: Grid, words: Words, view: View, due: u64) -> PaneRing {
         words.index().store(view.0, Relaxed);
-        words.due().store(started.into(), Relaxed);
-        PaneRing::new(grid, words)
+        let ring = PaneRing::new(grid, words);
+        // The label covers all before it.
+        ring.words.due().store(due.min(ring.end(ring.label(view))), Relaxed);
+        ring
     }
 
     /// Whether the index is this one, however far somebody has come who leaves the column. (After a fence.)
@@ -519,7 +521,7 @@ impl PaneRing {
         }
     }
 
-    pub(super) fn has_started(&self) -> bool {
+    fn has_started(&self) -> bool {
         self.words.due().load(Relaxed) > 0
     }
 

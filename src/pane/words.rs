@@ -25,6 +25,12 @@ impl Words {
         Slab::new(Words::lines(columns), &Budget::new(u64::MAX)).map(Words)
     }
 
+    /// In these lines, as many as `lines` tells.
+    #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+    pub(crate) fn over(lines: Slab<Line>) -> Words {
+        Words(lines)
+    }
+
     /// There is nothing to do before this tick, and the current column's label covers all before it. Only rises. Whoever has loaded it
     /// (Acquire) and then loads the index finds the column that it was stored for (Release), or a later one.
     #[inline(always)]

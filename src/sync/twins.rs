@@ -97,6 +97,10 @@ pub enum Twin {
     NewestFirst,
     /// A row that another thread has just taken is passed over, whoever's it is.
     PassOver,
+    /// A snapshot reads rows from the first to the last.
+    RowsUpwards,
+    /// .. with Relaxed.
+    RelaxedRow,
     /// A further table is linked in the place of one that was linked meanwhile.
     LinkTwice,
     /// A table that has left is cleared while calls under way may use it.
