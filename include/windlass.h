@@ -115,6 +115,13 @@
 // Another key that is in the queue has the same hash. Nothing was changed.
 #define WINDLASS_E_COLLISION -14
 
+// A function of the caller's that was to write or read a snapshot has failed.
+#define WINDLASS_E_IO -17
+
+// Not a snapshot of this structure, of a later version, cut off, or damaged; the error detail says what
+// and where.
+#define WINDLASS_E_SNAPSHOT -18
+
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
 
@@ -485,6 +492,33 @@ typedef struct windlass_dedup_stats {
     // Ids that were still live when their table was given up, and so were put into the next.
     uint64_t forwarded;
 } windlass_dedup_stats;
+
+// Takes len bytes of a snapshot, of which there are 64 KiB at a time and somewhat more, in order: all of
+// them, and returns 0; or something else, and the call ends with WINDLASS_E_IO. context is what was
+// given with it. It must return (no longjmp, no exception), may take its time (nobody waits for it
+// but the call), and may use the handle, but not free it.
+typedef int32_t (*windlass_write_fn)(void *context, const uint8_t *bytes, size_t len);
+
+// Stores up to capacity bytes of a snapshot, the next ones, in bytes, and returns how many: 1 at least,
+// or 0 where there are no more; below 0, and the call ends with WINDLASS_E_IO. It is not asked for bytes
+// behind the snapshot's end. context and what it may do: as windlass_write_fn.
+typedef int64_t (*windlass_read_fn)(void *context, uint8_t *bytes, size_t capacity);
+
+// What a restored structure goes on from. Set struct_size before the call.
+typedef struct windlass_restored {
+    // sizeof(windlass_restored).
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // The tick of now: that of the snapshot, and the time that has passed since by the system's clock.
+    // (Where ticks are numbers of events: the snapshot's.) Ticks count from the same origin as before:
+    // whoever has a clock that began anew adds what is missing.
+    uint64_t resumed;
+    // The time since the snapshot, in nanoseconds; 0 if the system's clock went back.
+    uint64_t elapsed_ns;
+    // Entries that were restored: all that the snapshot has.
+    uint64_t entries;
+} windlass_restored;
 
 // Settings. Fill it with windlass_bloom_config_init, then set window, and what else should differ
 // from the defaults.
@@ -1122,6 +1156,13 @@ WINDLASS_API const char *windlass_status_text(windlass_status status);
 // Threads: concurrent; all threads of a process have the same clock.
 WINDLASS_API uint64_t windlass_now_ns(void);
 
+// Nanoseconds since 1970 by the system's clock, which may be set: a value for wall_ns, where snapshots
+// are written and restored.
+//
+// Threads: concurrent.
+WINDLASS_API
+uint64_t windlass_wall_ns(void);
+
 // The hash of an id of len bytes under a seed: XXH3-128.
 //
 // Errors: WINDLASS_E_NULL (id is NULL and len is not 0; out is NULL), WINDLASS_E_RANGE (len).
@@ -1467,6 +1508,45 @@ WINDLASS_API
 int32_t windlass_dedup_maintain(struct windlass_dedup *dedup,
                                 uint64_t now,
                                 size_t budget);
+
+// Writes a snapshot of all that was admitted, claimed or forgotten before the call, to be restored
+// by windlass_dedup_restore, on any machine. Other threads go on meanwhile and wait for nothing;
+// what they do may be in it or not. now and wall_ns are one time on two clocks: the tick, and
+// nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (dedup or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_dedup_snapshot(const struct windlass_dedup *dedup,
+                                        uint64_t now,
+                                        uint64_t wall_ns,
+                                        windlass_write_fn write_fn,
+                                        void *context,
+                                        struct windlass_error *error);
+
+// Makes a windlass_dedup of what windlass_dedup_snapshot has written, and stores it in out; free it
+// with windlass_dedup_free. Ids and claims are as old as they are, by the system's clock. window,
+// unit, lateness, refresh and identity must be as they were; so must capacity, unless there is a
+// max_memory. The seed of config is not looked at: it is the snapshot's. Tickets from before are
+// good for what is claimed, but with WINDLASS_IDENTITY_BYTES.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_dedup_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_dedup_restore(const struct windlass_dedup_config *config,
+                                       uint64_t wall_ns,
+                                       windlass_read_fn read_fn,
+                                       void *context,
+                                       struct windlass_dedup **out,
+                                       struct windlass_restored *restored,
+                                       struct windlass_error *error);
 
 // Makes a windlass_bloom as config says, and stores it in out; free it with windlass_bloom_free.
 // All of its memory is asked for here.
@@ -3195,6 +3275,43 @@ WINDLASS_API
 int32_t windlass_fifo_maintain(struct windlass_fifo *fifo,
                                size_t budget);
 
+// Writes a snapshot of all that was pushed before the call and not popped, to be restored by
+// windlass_fifo_restore, on any machine. Other threads go on meanwhile and wait for nothing; what
+// they do may be in it or not. now and wall_ns are one time on two clocks: the tick, and nanoseconds
+// since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (fifo or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_snapshot(const struct windlass_fifo *fifo,
+                                       uint64_t now,
+                                       uint64_t wall_ns,
+                                       windlass_write_fn write_fn,
+                                       void *context,
+                                       struct windlass_error *error);
+
+// Makes a windlass_fifo of what windlass_fifo_snapshot has written, and stores it in out; free it
+// with windlass_fifo_free. Entries have their order, numbers, values and times. The settings are
+// those of config, but for the seed: that is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_fifo_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_fifo_restore(const struct windlass_fifo_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_fifo **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
+
 // Makes a windlass_ring without nodes as config says, and stores it in out; free it with
 // windlass_ring_free.
 //
@@ -3379,6 +3496,41 @@ WINDLASS_API
 windlass_status windlass_ring_get_stats(const struct windlass_ring *ring,
                                         struct windlass_ring_stats *out,
                                         uint32_t struct_size);
+
+// Writes a snapshot of the nodes, to be restored by windlass_ring_restore, on any machine. Other
+// threads go on meanwhile and wait for nothing. wall_ns the time of the system: windlass_wall_ns().
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (ring or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_snapshot(const struct windlass_ring *ring,
+                                       uint64_t wall_ns,
+                                       windlass_write_fn write_fn,
+                                       void *context,
+                                       struct windlass_error *error);
+
+// Makes a windlass_ring of what windlass_ring_snapshot has written, and stores it in out; free it
+// with windlass_ring_free. It has the nodes of then, with their ids and weights: every key has the
+// owner that it had. vnodes must be as it was. The seed of config is not looked at: it is the
+// snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_ring_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_ring_restore(const struct windlass_ring_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_ring **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -38,8 +38,7 @@
 )]
 
 mod bloom;
-// Structures take it into use one by one.
-#[allow(dead_code, unused_imports)]
+#[allow(dead_code, unused_imports)] // structures take it into use one by one
 mod codec;
 mod count;
 mod dedup;

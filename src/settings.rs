@@ -53,7 +53,7 @@ pub(crate) fn clock(given: Option<Clock>, window: Window) -> Result<Clock, Confi
     clock_from(given, window, Tick(0))
 }
 
-/// .. where one that was not given begins with this tick.
+/// .. and begins at `start`.
 pub(crate) fn clock_from(given: Option<Clock>, window: Window, start: Tick) -> Result<Clock, ConfigError> {
     let by_events = window.counts_events();
     match given {

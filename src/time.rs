@@ -185,7 +185,6 @@ impl Clock {
 }
 
 /// The system's clock, since 1970: what is the same before and after a restart.
-#[allow(dead_code)]
 pub(crate) fn wall() -> Duration {
     SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }

@@ -25,6 +25,8 @@ pub mod time;
 
 pub mod hash;
 
+pub mod snapshot;
+
 pub mod dedup;
 
 pub mod bloom;

@@ -50,6 +50,12 @@ pub const WINDLASS_E_TOO_SMALL: i32 = -13;
 /// Another key that is in the queue has the same hash. Nothing was changed.
 pub const WINDLASS_E_COLLISION: i32 = -14;
 
+/// A function of the caller's that was to write or read a snapshot has failed.
+pub const WINDLASS_E_IO: i32 = -17;
+/// Not a snapshot of this structure, of a later version, cut off, or damaged; the error detail says what
+/// and where.
+pub const WINDLASS_E_SNAPSHOT: i32 = -18;
+
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
 ///
@@ -76,6 +82,8 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_NO_NODE => c"the ring has no node",
         WINDLASS_E_TOO_SMALL => c"an array is too small for what it is to hold",
         WINDLASS_E_COLLISION => c"another key has the same hash",
+        WINDLASS_E_IO => c"a snapshot could not be written or read",
+        WINDLASS_E_SNAPSHOT => c"not a snapshot of this structure, or damaged",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -169,7 +177,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 14] = [
+    const ALL: [windlass_status; 16] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -184,6 +192,8 @@ mod tests {
         WINDLASS_E_NO_NODE,
         WINDLASS_E_TOO_SMALL,
         WINDLASS_E_COLLISION,
+        WINDLASS_E_IO,
+        WINDLASS_E_SNAPSHOT,
     ];
 
     fn fresh() -> windlass_error {

@@ -76,6 +76,11 @@ fn counter() {
 }
 
 #[test]
+fn snapshot() {
+    both("snapshot.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn fifo() {
     both("fifo.c", |program| drop(run(&mut checked(program))));
 }

@@ -20,5 +20,6 @@ mod pane;
 mod ring;
 mod seal;
 mod sets;
+mod snapshot;
 mod tickets;
 mod topk;

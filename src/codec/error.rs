@@ -60,6 +60,13 @@ pub enum RestoreError {
         /// Bytes that the builder allows, or the system gives.
         limit: u64,
     },
+    /// There is no room for all that it has.
+    Full {
+        /// Entries that there was room for.
+        entries: u64,
+        /// Bytes that these take: the builder allows no more.
+        memory: u64,
+    },
     /// The builder's settings are wrong by themselves.
     Config(ConfigError),
 }
@@ -81,6 +88,9 @@ impl fmt::Display for RestoreError {
             }
             RestoreError::Memory { needed, limit } => {
                 write!(f, "its table needs {needed} bytes, and there are {limit}")
+            }
+            RestoreError::Full { entries, memory } => {
+                write!(f, "there was room for {entries} of its entries in {memory} bytes, and no more")
             }
             RestoreError::Config(error) => error.fmt(f),
         }

@@ -174,7 +174,17 @@ impl<R: Read> Reader<R> {
 
     /// Counts an entry.
     pub(crate) fn entry(&mut self) {
-        self.entries += 1;
+        self.count(1);
+    }
+
+    /// .. or several.
+    pub(crate) fn count(&mut self, entries: u64) {
+        self.entries += entries;
+    }
+
+    /// How many have been counted.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
     }
 
     /// Appends so many bytes of the section. (`out` grows with what has been verified, not with `len`.)

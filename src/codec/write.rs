@@ -69,7 +69,12 @@ impl<W: Write> Writer<W> {
 
     /// Counts an entry: the reader must come to the same number.
     pub(crate) fn entry(&mut self) {
-        self.entries += 1;
+        self.count(1);
+    }
+
+    /// .. or several.
+    pub(crate) fn count(&mut self, entries: u64) {
+        self.entries += entries;
     }
 
     pub(crate) fn put(&mut self, mut content: &[u8]) -> io::Result<()> {

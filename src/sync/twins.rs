@@ -11,6 +11,10 @@ pub enum Twin {
     ForgetCell,
     /// The horizon is loaded before the cells.
     HorizonFirst,
+    /// A snapshot's entry is the key of then and the state of now.
+    ReadByHalves,
+    /// A snapshot finds out which tables lie below when it has read the newest.
+    BelowAfterwards,
     /// "Gone" is answered without another look at the cell.
     GoneAtFirstSight,
     /// A late call goes by its own clock although the horizon has passed it.
@@ -119,6 +123,10 @@ pub enum Twin {
     HeadFirst,
     /// A segment that has gone leaves nothing behind.
     ForgetSegment,
+    /// A snapshot leaves out what is moved to where it will not come.
+    LeaveOutTheMoved,
+    /// .. and does not mind that the head has overtaken it.
+    BeOvertaken,
     /// A pop goes past a push that is almost done.
     PassWritten,
     /// A row takes whatever name comes last.

@@ -6,6 +6,7 @@
 pub(crate) mod blocks;
 pub(crate) mod limit;
 pub(crate) mod ring;
+pub(crate) mod snapshot;
 pub(crate) mod streams;
 pub(crate) mod twin;
 
