@@ -185,7 +185,17 @@ impl<T: Zeroable> Drop for Slab<T> {
 pub(crate) struct Mapped {
     map: memmap2::MmapRaw,
     /// Holds the lock.
-    _file: std::fs::File,
+    file: std::fs::File,
+}
+
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+impl Drop for Mapped {
+    /// The lock is let go here: a process that another thread is about to start may have the descriptor for a moment.
+    fn drop(&mut self) {
+        use std::os::fd::AsRawFd;
+        // SAFETY: a descriptor that is open; the call keeps nothing.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+    }
 }
 
 #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
@@ -206,7 +216,7 @@ impl Mapped {
     /// All of a file, which was locked.
     pub(crate) fn new(file: std::fs::File) -> std::io::Result<Arc<Mapped>> {
         let map = memmap2::MmapOptions::new().map_raw(&file)?;
-        Ok(Arc::new(Mapped { map, _file: file }))
+        Ok(Arc::new(Mapped { map, file }))
     }
 
     /// Lines from a byte on, which nobody else is given. `None`: the file ends before, or the byte is not at a line's border.
