@@ -2160,6 +2160,45 @@ int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
 // Threads: concurrent.
 WINDLASS_API windlass_status windlass_bloom_advance_to(struct windlass_bloom *bloom, uint64_t now);
 
+// Writes a snapshot of all that was put in before the call, to be restored by
+// windlass_bloom_restore, on any machine. Other threads go on meanwhile and wait for nothing; what
+// they put in may be in it or not. A pane that they let go meanwhile is not in it. now and wall_ns
+// are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (bloom or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_snapshot(const struct windlass_bloom *bloom,
+                                        uint64_t now,
+                                        uint64_t wall_ns,
+                                        windlass_write_fn write_fn,
+                                        void *context,
+                                        struct windlass_error *error);
+
+// Makes a windlass_bloom of what windlass_bloom_snapshot has written, and stores it in out; free it
+// with windlass_bloom_free. It gives the answers that the other would have given; what has expired
+// since by the system's clock is gone. window, unit and lateness must be as they were, and so must
+// panes, layout, probes and bits, given or found by expected_ids and error. The seed of config is
+// not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_bloom_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bloom_restore(const struct windlass_bloom_config *config,
+                                       uint64_t wall_ns,
+                                       windlass_read_fn read_fn,
+                                       void *context,
+                                       struct windlass_bloom **out,
+                                       struct windlass_restored *restored,
+                                       struct windlass_error *error);
+
 // Makes a windlass_limiter as config says, and stores it in out; free it with
 // windlass_limiter_free. The memory of its table is asked for here; more only to grow (max_memory).
 // Where that cannot be had, clients that it does not know are answered as on_unknown says.
@@ -2936,6 +2975,44 @@ int32_t windlass_counter_maintain_at(struct windlass_counter *counter,
                                      uint64_t now,
                                      size_t budget);
 
+// Writes a snapshot of all counts, to be restored by windlass_counter_restore, on any machine. Other
+// threads go on meanwhile and wait for nothing: a count in it is no less than before the call, and
+// no more than after it. now and wall_ns are one time on two clocks: the tick, and nanoseconds
+// since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (counter or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_snapshot(const struct windlass_counter *counter,
+                                          uint64_t now,
+                                          uint64_t wall_ns,
+                                          windlass_write_fn write_fn,
+                                          void *context,
+                                          struct windlass_error *error);
+
+// Makes a windlass_counter of what windlass_counter_snapshot has written, and stores it in out; free
+// it with windlass_counter_free. What is behind the window since, by the system's clock, is gone.
+// window, pane, unit and lateness must be as they were; so must capacity, unless there is a
+// max_memory. The seed of config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_counter_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_counter_restore(const struct windlass_counter_config *config,
+                                         uint64_t wall_ns,
+                                         windlass_read_fn read_fn,
+                                         void *context,
+                                         struct windlass_counter **out,
+                                         struct windlass_restored *restored,
+                                         struct windlass_error *error);
+
 // Makes a windlass_topk as config says, and stores it in out; free it with windlass_topk_free. The
 // system is asked for the memory of its rows as they are needed; where it cannot be had, keys get
 // WINDLASS_NO_ROOM.
@@ -3637,6 +3714,44 @@ windlass_status windlass_aggregator_list(const struct windlass_aggregator *aggre
                                          size_t row_room,
                                          uint8_t *keys,
                                          size_t key_room);
+// Writes a snapshot of all keys and counts, to be restored by windlass_topk_restore, on any machine.
+// (windlass_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
+// wait for nothing: a count in it is no less than before the call, and no more than after it. now
+// and wall_ns are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (topk or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_save(const struct windlass_topk *topk,
+                                   uint64_t now,
+                                   uint64_t wall_ns,
+                                   windlass_write_fn write_fn,
+                                   void *context,
+                                   struct windlass_error *error);
+
+// Makes a windlass_topk of what windlass_topk_save has written, and stores it in out; free it with
+// windlass_topk_free. Lists are what they were; the one of windlass_topk_snapshot is made with the
+// next refresh. What is behind the window since, by the system's clock, is gone. window, pane, unit
+// and lateness must be as they were; so must capacity, unless there is a max_memory. The seed of
+// config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_topk_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_topk_restore(const struct windlass_topk_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_topk **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
 
 // Makes a windlass_fifo as config says, and stores it in out; free it with windlass_fifo_free.
 //

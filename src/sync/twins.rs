@@ -83,6 +83,10 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// What is live in a snapshot is what was live when it was begun.
+    KeepAsBegun,
+    /// A column that has been retired since it was read keeps its bits.
+    KeepRetired,
     /// A ring goes back to its pool at once.
     PutAtOnce,
     /// The newest time is stored without a look at what it is by now.
@@ -97,6 +101,10 @@ pub enum Twin {
     NewestFirst,
     /// A row that another thread has just taken is passed over, whoever's it is.
     PassOver,
+    /// A snapshot reads rows from the first to the last.
+    RowsUpwards,
+    /// .. with Relaxed.
+    RelaxedRow,
     /// A further table is linked in the place of one that was linked meanwhile.
     LinkTwice,
     /// A table that has left is cleared while calls under way may use it.

@@ -184,10 +184,80 @@ static void rings(void) {
     windlass_ring_free(again);
 }
 
+static void blooms(void) {
+    const uint64_t wall = UINT64_C(1700000000) * SECOND;
+    windlass_bloom_config config;
+    windlass_bloom *bloom = NULL, *again = NULL, *none = NULL;
+    windlass_restored restored;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    uint64_t id;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_bloom_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.expected_ids = 1000;
+    CHECK(windlass_bloom_new(&config, &bloom, NULL) == WINDLASS_OK);
+    for (id = 0; id < 1000; id++) CHECK(windlass_bloom_insert_u64(bloom, id, 5 * SECOND) >= 0);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, refuses, NULL, &error) == WINDLASS_E_IO);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    config.seed++;
+    restored.struct_size = sizeof restored;
+    CHECK(windlass_bloom_restore(&config, wall + 20 * SECOND, from_memory, &store, &again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(restored.resumed == 30 * SECOND && restored.elapsed_ns == 20 * SECOND);
+    for (id = 0; id < 1000; id++) CHECK(windlass_bloom_contains_u64(again, id, 64 * SECOND) == 1);
+    store.at = 0;
+    config.panes = 9;
+    CHECK(windlass_bloom_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_ARG);
+    CHECK(none == NULL && strstr(error.detail, "panes 8") != NULL);
+    windlass_bloom_free(bloom);
+    windlass_bloom_free(again);
+}
+
+static void counters(void) {
+    const uint8_t *key = (const uint8_t *)"/index.html";
+    windlass_counter_config config;
+    windlass_counter *counter = NULL, *again = NULL;
+    windlass_topk_config top;
+    windlass_topk *topk = NULL, *topk_again = NULL;
+    uint64_t count = 0;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_counter_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.pane = 10 * SECOND;
+    config.capacity = 100;
+    CHECK(windlass_counter_new(&config, &counter, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_add(counter, key, 11, 3, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_counter_snapshot(counter, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_count(again, key, 11, 59 * SECOND, &count) == WINDLASS_OK && count == 3);
+
+    store.len = store.at = 0;
+    CHECK(windlass_topk_config_init(&top, sizeof top) == WINDLASS_OK);
+    top.window = 60 * SECOND;
+    top.pane = 10 * SECOND;
+    top.k = 3;
+    top.capacity = 100;
+    CHECK(windlass_topk_new(&top, &topk, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_add(topk, key, 11, 7, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_topk_save(topk, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_restore(&top, SECOND, from_memory, &store, &topk_again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_count(topk_again, key, 11, 59 * SECOND, &count) == WINDLASS_OK && count == 7);
+    /* Of another structure. */
+    store.at = 0;
+    CHECK(windlass_counter_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_E_SNAPSHOT);
+    windlass_counter_free(counter);
+    windlass_counter_free(again);
+    windlass_topk_free(topk);
+    windlass_topk_free(topk_again);
+}
+
 int main(void) {
     dedups();
     fifos();
     rings();
+    blooms();
+    counters();
     puts("ok");
     return 0;
 }
