@@ -14,6 +14,7 @@ mod limit;
 mod limit_golden;
 mod oracle;
 mod pipes;
+mod policy;
 mod rank;
 mod ring;
 mod robust;
