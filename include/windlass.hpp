@@ -9,7 +9,8 @@
 //              may throw std::bad_alloc, and is not noexcept.
 // Owners       can be moved and not copied. One that was moved from, or made by default, holds nothing: its calls return
 //              WINDLASS_E_NULL.
-// Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy.
+// Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy, and
+//              what changes an Aggregator or truncates an Export.
 // Arrays       View takes whatever has data() and size(): std::vector, std::array, std::span, or a pointer and a length. An
 //              array for answers that does not have the batch's length is refused with WINDLASS_E_RANGE; one that is empty is
 //              not wanted, where that is said.

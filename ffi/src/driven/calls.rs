@@ -149,11 +149,14 @@ pub(super) use keyed;
 macro_rules! many {
     ($s:ident, $may:expr, $n:expr, $handle:expr, $packed:ident $fixed:ident $hashes:ident $numbers:ident ( $($rest:expr),* )) => {{
         let (handle, n) = ($handle, $n);
-        // SAFETY: arguments that were made for them.
         $s.batch(stringify!($packed), n, $may, [
+            // SAFETY: arguments that were made for it.
             &mut |k: Keys| unsafe { $packed(handle, k.bytes, k.len, k.offsets, n $(, $rest)*).into() },
+            // SAFETY: arguments that were made for it.
             &mut |k: Keys| unsafe { $fixed(handle, k.bytes, k.len, k.stride, n $(, $rest)*).into() },
+            // SAFETY: arguments that were made for it.
             &mut |k: Keys| unsafe { $hashes(handle, k.hashes, n $(, $rest)*).into() },
+            // SAFETY: arguments that were made for it.
             &mut |k: Keys| unsafe { $numbers(handle, k.numbers, n $(, $rest)*).into() },
         ])
     }};

@@ -4,6 +4,7 @@
 //! one of the codes for them. An error leaves all outputs alone, but for what tells how much room is needed. Nothing panics.
 
 #![allow(clippy::multiple_unsafe_ops_per_block)] // one call after the other, of the same kind
+#![allow(clippy::cast_possible_truncation)] // numbers are any numbers
 
 mod calls;
 mod structures;
