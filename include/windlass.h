@@ -122,6 +122,7 @@
 
 // What is to be merged does not go together; the error detail says what differs. Nothing was changed.
 #define WINDLASS_E_MISMATCH -16
+
 // A function of the caller's that was to write or read a snapshot has failed.
 #define WINDLASS_E_IO -17
 
@@ -3285,6 +3286,45 @@ int32_t windlass_topk_maintain_at(struct windlass_topk *topk,
                                   uint64_t now,
                                   size_t budget);
 
+// Writes a snapshot of all keys and counts, to be restored by windlass_topk_restore, on any machine.
+// (windlass_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
+// wait for nothing: a count in it is no less than before the call, and no more than after it. now
+// and wall_ns are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (topk or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_save(const struct windlass_topk *topk,
+                                   uint64_t now,
+                                   uint64_t wall_ns,
+                                   windlass_write_fn write_fn,
+                                   void *context,
+                                   struct windlass_error *error);
+
+// Makes a windlass_topk of what windlass_topk_save has written, and stores it in out; free it with
+// windlass_topk_free. Lists are what they were; the one of windlass_topk_snapshot is made with the
+// next refresh. What is behind the window since, by the system's clock, is gone. window, pane, unit
+// and lateness must be as they were; so must capacity, unless there is a max_memory. The seed of
+// config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_topk_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_topk_restore(const struct windlass_topk_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_topk **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
+
 // Makes a windlass_bounded_topk as config says, and stores it in out; free it with
 // windlass_bounded_topk_free. The tables of a pane are asked for when it begins; where they cannot be had,
 // its adds are known as a sum alone.
@@ -3714,44 +3754,6 @@ windlass_status windlass_aggregator_list(const struct windlass_aggregator *aggre
                                          size_t row_room,
                                          uint8_t *keys,
                                          size_t key_room);
-// Writes a snapshot of all keys and counts, to be restored by windlass_topk_restore, on any machine.
-// (windlass_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
-// wait for nothing: a count in it is no less than before the call, and no more than after it. now
-// and wall_ns are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
-//
-// error may be NULL.
-// Errors: WINDLASS_E_NULL (topk or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
-// Threads: concurrent.
-WINDLASS_API
-windlass_status windlass_topk_save(const struct windlass_topk *topk,
-                                   uint64_t now,
-                                   uint64_t wall_ns,
-                                   windlass_write_fn write_fn,
-                                   void *context,
-                                   struct windlass_error *error);
-
-// Makes a windlass_topk of what windlass_topk_save has written, and stores it in out; free it with
-// windlass_topk_free. Lists are what they were; the one of windlass_topk_snapshot is made with the
-// next refresh. What is behind the window since, by the system's clock, is gone. window, pane, unit
-// and lateness must be as they were; so must capacity, unless there is a max_memory. The seed of
-// config is not looked at: it is the snapshot's.
-//
-// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
-// error may be NULL.
-// Errors: as windlass_topk_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
-// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
-// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
-// Whatever the bytes are, no more memory is taken than config allows.
-// Threads: concurrent.
-WINDLASS_API
-WINDLASS_MUST_USE
-windlass_status windlass_topk_restore(const struct windlass_topk_config *config,
-                                      uint64_t wall_ns,
-                                      windlass_read_fn read_fn,
-                                      void *context,
-                                      struct windlass_topk **out,
-                                      struct windlass_restored *restored,
-                                      struct windlass_error *error);
 
 // Makes a windlass_fifo as config says, and stores it in out; free it with windlass_fifo_free.
 //
