@@ -72,7 +72,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn of(filter: &RotatingBloom) -> Figures {
+    /// `late`: with the runs before.
+    pub(crate) fn of(filter: &RotatingBloom, late: u64) -> Figures {
         let (plan, stats) = (filter.plan(), filter.stats());
         let ticks = |events| plan.pane.ticks().filter(|_| plan.pane.counts_events() == events);
         Figures {
@@ -86,7 +87,7 @@ impl Figures {
             expected_error: plan.expected_error,
             present_error: stats.expected_error,
             sampled_error: stats.sampled_error,
-            late: stats.late,
+            late,
             advice: stats.advice(),
         }
     }

@@ -3,7 +3,7 @@
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
-//! `--approx`); that go by panes: `grid`.
+//! `--approx`); that go by panes: `grid`; that go on where a run before ended: `state`.
 
 mod args;
 mod dedup;
@@ -20,6 +20,7 @@ mod rank;
 mod ring;
 mod room;
 mod sift;
+mod state;
 mod top;
 
 use std::{io::Write, process::ExitCode};

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use crate::{
     args::SiftArgs,
     failure::Failure,
-    input::{Batch, Input, Need},
+    input::{Batch, Input, Need, Next},
     output::{Decisions, Progress, Records},
+    state::{self, Keep, Loaded, State},
 };
 
 /// Which records go to stdout.
@@ -18,18 +19,36 @@ pub(crate) enum Passed {
     None,
 }
 
-/// What the input was in the end, and how long it took. `judge` gives the marks of a batch, up to an event at which it has to stop. All that
-/// can be refused is refused before a byte is written.
+/// Who judges.
+pub(crate) trait Sifter {
+    /// Gives the marks of a batch, up to an event at which it has to stop.
+    fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure>;
+
+    /// What outlives the run, if that is possible.
+    fn kept(&self) -> Option<&dyn Keep> {
+        None
+    }
+}
+
+/// What the input was in the end, and how long it took. All that can be refused is refused before a byte is written.
 pub(crate) fn sift(
     args: &SiftArgs,
     need: Need<'_>,
     passed: Passed,
-    judge: impl FnMut(&Batch<'_>, &mut Vec<u8>) -> Option<Failure>,
+    (mut state, loaded): (Option<State>, Option<Loaded>),
+    judge: &mut impl Sifter,
 ) -> Result<(Input, Duration), Failure> {
     let mut input = Input::new(&args.input, need)?;
-    let mut decisions = args.decisions.as_deref().map(Decisions::create).transpose()?;
+    state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
+    let mut decisions = Decisions::open(args.decisions.as_deref(), state.is_some(), loaded.as_ref())?;
     let started = Instant::now();
-    stream(args.output.quiet, &mut input, passed, decisions.as_mut(), judge)?;
+    let begun = loaded.is_some_and(|loaded| loaded.header());
+    let mut records = (passed != Passed::None).then(|| Records::stdout(begun));
+    let out = (passed, records.as_mut(), decisions.as_mut());
+    stream(args.output.quiet, &mut input, out, state.as_mut(), judge)?;
+    if let (Some(state), Some(kept)) = (&mut state, judge.kept()) {
+        state.save(&input, records.as_mut(), decisions.as_mut(), kept)?;
+    }
     if let Some(decisions) = decisions {
         decisions.finish()?;
     }
@@ -39,40 +58,46 @@ pub(crate) fn sift(
 fn stream(
     quiet: bool,
     input: &mut Input,
-    passed: Passed,
-    mut decisions: Option<&mut Decisions>,
-    mut judge: impl FnMut(&Batch<'_>, &mut Vec<u8>) -> Option<Failure>,
+    (passed, mut records, mut decisions): (Passed, Option<&mut Records>, Option<&mut Decisions>),
+    mut state: Option<&mut State>,
+    judge: &mut impl Sifter,
 ) -> Result<(), Failure> {
-    let mut records = (passed != Passed::None).then(Records::stdout);
     let progress = Progress::over_input(quiet, records.is_some(), input.size(), input.read_counter());
     let mut marks = Vec::new();
     loop {
-        let batch = match input.next() {
-            Ok(Some(batch)) => batch,
-            Ok(None) => break,
+        match state::next(input, state.as_deref()) {
+            Ok(Next::Batch(batch)) => {
+                let trouble = judge.mark(&batch, &mut marks);
+                if let Some(records) = &mut records {
+                    match passed {
+                        Passed::Marked(this) => records.write(&batch, &marks, |mark| mark == this)?,
+                        Passed::All | Passed::None => records.write(&batch, &marks, |_| true)?,
+                    }
+                    if batch.pause || trouble.is_some() {
+                        records.flush()?;
+                    }
+                }
+                if let Some(decisions) = &mut decisions {
+                    decisions.write(&marks)?;
+                }
+                if let Some(trouble) = trouble {
+                    return Err(trouble);
+                }
+                progress.advance(marks.len() as u64);
+            }
+            Ok(Next::Nothing) => {}
+            Ok(Next::End) => break,
             Err(failure) => {
                 // What was judged before it has its place in the output.
-                records.as_mut().map_or(Ok(()), Records::flush)?;
+                records.as_mut().map_or(Ok(()), |records| records.flush())?;
                 return Err(failure);
             }
-        };
-        let trouble = judge(&batch, &mut marks);
-        if let Some(records) = &mut records {
-            match passed {
-                Passed::Marked(this) => records.write(&batch, &marks, |mark| mark == this)?,
-                Passed::All | Passed::None => records.write(&batch, &marks, |_| true)?,
-            }
-            if batch.pause || trouble.is_some() {
-                records.flush()?;
-            }
         }
-        if let Some(decisions) = &mut decisions {
-            decisions.write(&marks)?;
+        if let (Some(state), Some(kept)) = (&mut state, judge.kept())
+            && state.step(input, records.as_deref_mut(), decisions.as_deref_mut(), kept)?
+        {
+            return Ok(());
         }
-        if let Some(trouble) = trouble {
-            return Err(trouble);
-        }
-        progress.advance(marks.len() as u64);
     }
     if let Some(records) = &mut records {
         records.header(input.header())?;

@@ -83,6 +83,8 @@ pub(crate) struct DedupArgs {
     #[arg(long, value_enum, default_value_t = OnFullKind::Reject, conflicts_with = "approx", help_heading = "Memory")]
     pub(crate) on_full: OnFullKind,
     #[command(flatten)]
+    pub(crate) save: SaveArgs,
+    #[command(flatten)]
     pub(crate) sift: SiftArgs,
 }
 
@@ -151,6 +153,27 @@ pub(crate) struct StateArgs {
     /// Seed of the hash. Fixed, so that runs repeat; choose a secret one if others can choose the ids
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// What outlives a run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "State")]
+pub(crate) struct SaveArgs {
+    /// Go on where the run before ended, and save to this file where this one ends
+    ///
+    /// It has what the command knows, how far each file has been read, and the counts of the summary. It is loaded at the start if it is there, and
+    /// saved at the end, every --save-every, and on SIGINT and SIGTERM, upon which the run ends as at the end of its input, with status
+    /// 0. Whoever reads it finds it whole, whenever the run was killed; what came after the last save is then read again. A run that fails saves
+    /// nothing more.
+    ///
+    /// Files that have grown are read on; one that was renamed is known again; one that was replaced or cut is an error. Stdin and pipes have no
+    /// position: all that comes is new. Options that say what an event is or what is done with it must be as they were, and so must the
+    /// presence of --decisions, whose file is continued. Not with --order sort.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// How often the state is saved while the run goes on
+    #[arg(long, value_name = "DUR", default_value = "10s", requires = "state")]
+    pub(crate) save_every: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

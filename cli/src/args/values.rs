@@ -33,6 +33,13 @@ impl FromStr for Span {
     }
 }
 
+impl Span {
+    /// The same for the same span, however it was written.
+    pub(crate) fn plain(&self) -> String {
+        crate::output::window(windlass::Window::time(self.duration))
+    }
+}
+
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)

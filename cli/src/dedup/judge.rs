@@ -1,5 +1,7 @@
 //! Fresh or duplicate: by the ids themselves, or by a filter.
 
+use std::{io, time::Duration};
+
 use windlass::{
     ConfigError, Dedup, KeyHash, OnFull, Refresh, Refused, RotatingBloom, Seed, Tick, Verdict, Window,
 };
@@ -8,7 +10,10 @@ use crate::{
     args::{DedupArgs, OnFullKind},
     failure::Failure,
     filter, room,
+    state::Loaded,
 };
+
+use super::Figures;
 
 /// As `--decisions` writes it.
 pub(super) const FRESH: u8 = b'0';
@@ -20,12 +25,13 @@ pub(super) enum Judge {
 }
 
 impl Judge {
-    pub(super) fn new(args: &DedupArgs) -> Result<Judge, Failure> {
+    /// Anew, or as a run before has left it.
+    pub(super) fn new(args: &DedupArgs, loaded: Option<&mut Loaded>) -> Result<Judge, Failure> {
         filter::check(&args.approx, &args.state)?;
         match (args.approx.approx, args.panes) {
-            (true, _) => Ok(Judge::Approx(Box::new(Approx::new(args)?))),
+            (true, _) => Ok(Judge::Approx(Box::new(Approx::new(args, loaded)?))),
             (false, Some(panes)) => Err(Failure::bad(format_args!("--panes {panes} needs --approx"))),
-            (false, None) => Ok(Judge::Exact(Box::new(Exact::new(args)?))),
+            (false, None) => Ok(Judge::Exact(Box::new(Exact::new(args, loaded)?))),
         }
     }
 
@@ -41,6 +47,26 @@ impl Judge {
             Judge::Exact(exact) => exact.dedup.seed(),
             Judge::Approx(approx) => approx.filter.seed(),
         }
+    }
+
+    /// What the structure has counted.
+    pub(super) fn figures(&self) -> Figures {
+        match self {
+            Judge::Exact(exact) => {
+                let stats = exact.dedup.stats();
+                Figures { late: stats.late, evicted: stats.evicted, refused: stats.refused }
+            }
+            Judge::Approx(approx) => Figures { late: approx.filter.stats().late, ..Figures::default() },
+        }
+    }
+
+    /// Its snapshot. Ticks are the events', whatever the time is.
+    pub(super) fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        match self {
+            Judge::Exact(exact) => exact.dedup.snapshot_at(out, Tick(0), Duration::ZERO),
+            Judge::Approx(approx) => approx.filter.snapshot_at(out, Tick(0), Duration::ZERO),
+        }
+        .map(drop)
     }
 
     /// A mark per event, up to the first that was refused.
@@ -88,7 +114,7 @@ pub(super) struct Exact {
 }
 
 impl Exact {
-    fn new(args: &DedupArgs) -> Result<Exact, Failure> {
+    fn new(args: &DedupArgs, loaded: Option<&mut Loaded>) -> Result<Exact, Failure> {
         let builder = room::of(&args.state, Dedup::builder(window(args)))
             .lateness(lateness(args))
             .refresh(if args.refresh { Refresh::OnDuplicate } else { Refresh::Never })
@@ -98,7 +124,10 @@ impl Exact {
             });
         let refused =
             |error: ConfigError| refused(args, &error).unwrap_or_else(|| room::refused(&args.state, &error));
-        let dedup = builder.build().map_err(refused)?;
+        let dedup = match loaded {
+            None => builder.build().map_err(refused)?,
+            Some(loaded) => loaded.restore(|rest| builder.restore(rest, Duration::ZERO), refused)?,
+        };
         Ok(Exact { dedup, on_full: args.on_full, verdicts: Vec::new() })
     }
 
@@ -127,17 +156,21 @@ pub(super) struct Approx {
 }
 
 impl Approx {
-    fn new(args: &DedupArgs) -> Result<Approx, Failure> {
+    fn new(args: &DedupArgs, loaded: Option<&mut Loaded>) -> Result<Approx, Failure> {
         let builder = filter::of(&args.approx, &args.state, RotatingBloom::builder(window(args)));
         let builder = builder.lateness(lateness(args));
         let builder = match args.panes {
             Some(panes) => builder.panes(usize::try_from(panes.0).unwrap_or(usize::MAX)),
             None => builder,
         };
-        let filter = builder.build().map_err(|error| match (error.field, args.panes) {
+        let refused = |error: ConfigError| match (error.field, args.panes) {
             ("panes", Some(panes)) => room::out_of_range(format_args!("--panes {panes}"), "2 to 1024"),
             _ => refused(args, &error).unwrap_or_else(|| filter::refused(&args.state, &error)),
-        })?;
+        };
+        let filter = match loaded {
+            None => builder.build().map_err(refused)?,
+            Some(loaded) => loaded.restore(|rest| builder.restore(rest, Duration::ZERO), refused)?,
+        };
         let pane = filter.plan().pane.ticks().unwrap_or(1);
         Ok(Approx { filter, refresh: args.refresh, pane, next: 0 })
     }

@@ -3,22 +3,28 @@
 mod judge;
 mod report;
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use windlass::Refused;
 
 use crate::{
-    args::{DedupArgs, EmitKind},
+    args::{DedupArgs, EmitKind, Span},
     failure::Failure,
-    input::{Need, Skipped},
+    input::{Batch, Need, Skipped},
     output, room,
-    sift::{Passed, sift},
+    sift::{Passed, Sifter, sift},
+    state::{Keep, Loaded, Settings, State},
 };
 use judge::{DUPLICATE, FRESH, Judge};
 use report::Report;
 
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
-    let mut judge = Judge::new(args)?;
+    let order = args.sift.input.order;
+    let (state, mut loaded) = State::open(&args.save, "dedup", order, || settings(args))?.unzip();
+    let mut loaded = loaded.take().flatten();
+    let (judge, counts) = start(args, loaded.as_mut())?;
     let need = Need {
         key: &args.id,
         option: "--id",
@@ -35,19 +41,94 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         EmitKind::All => Passed::All,
         EmitKind::None => Passed::None,
     };
-    let mut counts = Counts::default();
-    let (input, took) = sift(&args.sift, need, passed, |batch, marks| {
-        let refused = judge.mark(batch.events, marks);
-        counts.add(marks);
-        refused.map(|refused| full(args, refused, counts.events + 1))
-    })?;
-    report(args, &counts, &judge, input.skipped(), took)
+    let mut running = Running { args, judge, counts };
+    let (input, took) = sift(&args.sift, need, passed, (state, loaded), &mut running)?;
+    report(args, &running.counts(), &running.judge, input.skipped(), took)
 }
 
-#[derive(Default)]
+/// At the beginning, or where the run before ended.
+fn start(args: &DedupArgs, loaded: Option<&mut Loaded>) -> Result<(Judge, Counts), Failure> {
+    let Some(loaded) = loaded else { return Ok((Judge::new(args, None)?, Counts::default())) };
+    let judge = Judge::new(args, Some(loaded))?;
+    loaded.end()?;
+    Ok((judge, loaded.counts()?))
+}
+
+fn settings(args: &DedupArgs) -> Settings {
+    let mut settings = Settings::of(&args.sift.input, &args.state);
+    settings.set("--id", (!args.id.is_empty()).then(|| args.id.join(",")));
+    settings.set("--window", args.window.as_ref().map(Span::plain));
+    settings.set("--window-count", args.window_count);
+    settings.set("--lateness", Some(args.sift.lateness.plain()));
+    settings.set("--refresh", args.refresh.then_some(""));
+    settings.set("--approx", args.approx.approx.then_some(""));
+    if args.approx.approx {
+        settings.set("--fpr", args.approx.fpr.as_ref());
+        settings.set("--panes", args.panes);
+        settings.set("--capacity", args.state.capacity);
+    }
+    settings.set("--decisions", args.sift.decisions.as_ref().map(|_| ""));
+    settings
+}
+
+struct Running<'a> {
+    args: &'a DedupArgs,
+    judge: Judge,
+    /// The structure's own figures are those of the runs before.
+    counts: Counts,
+}
+
+impl Running<'_> {
+    fn counts(&self) -> Counts {
+        Counts { figures: self.counts.figures.and(self.judge.figures()), ..self.counts }
+    }
+}
+
+impl Sifter for Running<'_> {
+    fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure> {
+        let refused = self.judge.mark(batch.events, marks);
+        self.counts.add(marks);
+        refused.map(|refused| full(self.args, refused, self.counts.events + 1))
+    }
+
+    fn kept(&self) -> Option<&dyn Keep> {
+        Some(self)
+    }
+}
+
+impl Keep for Running<'_> {
+    fn counts(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(Running::counts(self))
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.judge.write(out)
+    }
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct Counts {
     events: u64,
     fresh: u64,
+    figures: Figures,
+}
+
+/// What the structure has counted. One that is restored begins at 0.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Figures {
+    late: u64,
+    evicted: u64,
+    refused: u64,
+}
+
+impl Figures {
+    fn and(self, more: Figures) -> Figures {
+        Figures {
+            late: self.late + more.late,
+            evicted: self.evicted + more.evicted,
+            refused: self.refused + more.refused,
+        }
+    }
 }
 
 impl Counts {

@@ -46,13 +46,13 @@ struct Ids {
 }
 
 impl Ids {
-    fn of(dedup: &Dedup) -> Ids {
+    fn of(dedup: &Dedup, figures: super::Figures) -> Ids {
         let stats = dedup.stats();
         Ids {
             live: stats.live,
-            late: stats.late,
-            evicted: stats.evicted,
-            refused: stats.refused,
+            late: figures.late,
+            evicted: figures.evicted,
+            refused: figures.refused,
             capacity: stats.capacity,
         }
     }
@@ -61,8 +61,12 @@ impl Ids {
 impl Report {
     pub(super) fn new(counts: &Counts, judge: &Judge, skipped: &Skipped, took: Duration) -> Report {
         let (ids, filter, memory_bytes) = match judge {
-            Judge::Exact(exact) => (Some(Ids::of(&exact.dedup)), None, exact.dedup.memory_bytes()),
-            Judge::Approx(approx) => (None, Some(Figures::of(&approx.filter)), approx.filter.memory_bytes()),
+            Judge::Exact(exact) => {
+                (Some(Ids::of(&exact.dedup, counts.figures)), None, exact.dedup.memory_bytes())
+            }
+            Judge::Approx(approx) => {
+                (None, Some(Figures::of(&approx.filter, counts.figures.late)), approx.filter.memory_bytes())
+            }
         };
         let window = judge.window();
         Report {

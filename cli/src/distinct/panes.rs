@@ -28,7 +28,7 @@ impl Panes {
             grid,
             open: None,
             lines: Vec::with_capacity(BUFFER + 64),
-            out: Records::stdout(),
+            out: Records::stdout(false),
             written: 0,
             largest: 0,
             late: 0,

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &GenArgs) -> Result<(), Failure> {
 fn write(stream: &mut Stream, layout: &Layout, shape: &Shape, quiet: bool) -> Result<u64, Failure> {
     let progress = Progress::over_records(quiet, shape.events);
     let names = stream.names().clone();
-    let mut records = Records::stdout();
+    let mut records = Records::stdout(false);
     let mut text = layout.header.clone().into_bytes();
     let (mut bytes, mut left) = (0, shape.events);
     loop {

@@ -16,8 +16,9 @@ use super::{
     file::{Header, InputFile},
     format::Format,
     mark::without_mark,
+    place::{self, Identity, Place},
     portion::Portion,
-    source::Source,
+    source::{Opened, Source},
     spec::Spec,
 };
 use crate::failure::Failure;
@@ -25,17 +26,29 @@ use crate::failure::Failure;
 /// The blocks of all sources.
 pub(super) struct Feed {
     spec: Arc<Spec>,
-    sources: vec::IntoIter<(Source, Format)>,
+    sources: vec::IntoIter<(usize, (Source, Format))>,
     open: Option<Open>,
+    begin: Begin,
     started: Instant,
     read: Arc<AtomicU64>,
 }
 
+/// Where an input begins.
+#[derive(Debug, Default)]
+pub(super) struct Begin {
+    /// Of each source that does not begin at its beginning. (Empty: all do.)
+    pub(super) places: Vec<Option<Place>>,
+    /// What the run's clock begins at.
+    pub(super) now: Tick,
+}
+
 impl Feed {
     /// Nothing is opened yet.
-    pub(super) fn new(spec: &Arc<Spec>, read: Arc<AtomicU64>) -> Feed {
+    pub(super) fn new(spec: &Arc<Spec>, begin: Begin, read: Arc<AtomicU64>) -> Feed {
+        let sources: Vec<_> = spec.sources.iter().cloned().enumerate().collect();
         Feed {
-            sources: spec.sources.clone().into_iter(),
+            sources: sources.into_iter(),
+            begin,
             spec: spec.clone(),
             open: None,
             started: Instant::now(),
@@ -49,7 +62,8 @@ impl Feed {
         if outcome.is_err() {
             (self.open, self.sources) = (None, Vec::new().into_iter());
         }
-        portion.now = Tick(u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        let elapsed = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        portion.now = Tick(self.begin.now.0.saturating_add(elapsed));
         outcome
     }
 
@@ -61,8 +75,13 @@ impl Feed {
                 }
                 self.open = None;
             }
-            let Some((source, format)) = self.sources.next() else { return Ok(false) };
-            self.open = Some(Open::new(source, format, &self.spec, self.read.clone())?);
+            let Some((number, (source, format))) = self.sources.next() else { return Ok(false) };
+            let place = self.begin.places.get_mut(number).and_then(Option::take);
+            let mut open = Open::new(number, source, format, &self.spec, self.read.clone())?;
+            if let Some(place) = place {
+                open.go_on(&place, self.read.clone())?;
+            }
+            self.open = Some(open);
         }
     }
 }
@@ -72,22 +91,65 @@ struct Open {
     file: Arc<InputFile>,
     format: Format,
     blocks: Blocks,
-    /// Lines before the next block.
+    /// The number of the source.
+    number: usize,
+    /// Of a plain file, and the name by which it is found again.
+    identity: Option<(Identity, String)>,
+    /// Bytes and lines before the next block.
+    offset: u64,
     lines: u64,
     /// The header is still to come.
     headless: bool,
 }
 
 impl Open {
-    fn new(source: Source, format: Format, spec: &Spec, count: Arc<AtomicU64>) -> Result<Open, Failure> {
-        let mut bytes = source.open(count)?;
+    fn new(
+        number: usize,
+        source: Source,
+        format: Format,
+        spec: &Spec,
+        count: Arc<AtomicU64>,
+    ) -> Result<Open, Failure> {
+        let Opened { mut bytes, identity } = source.open(count)?;
+        let mut offset = 0;
         if format != Format::Lines {
-            bytes = without_mark(bytes).map_err(|e| source.failed(&e))?;
+            (bytes, offset) = without_mark(bytes).map_err(|e| source.failed(&e))?;
         }
-        let borders = if format == Format::Csv { Borders::csv() } else { Borders::Lines };
+        let name = |identity| match &source {
+            Source::File(path) => Some((identity, place::name(path))),
+            Source::Stdin => None,
+        };
+        let identity = identity.and_then(name);
         let file = InputFile::new(source, format, spec).map_err(Failure::Bad)?;
-        let blocks = Blocks::new(bytes, borders, file.live);
-        Ok(Open { file: Arc::new(file), format, blocks, lines: 0, headless: spec.has_header(format) })
+        let blocks = Blocks::new(bytes, borders(format), file.live);
+        let headless = spec.has_header(format);
+        Ok(Open { file: Arc::new(file), format, blocks, number, identity, offset, lines: 0, headless })
+    }
+
+    /// Goes on where the file had been read up to. The header is read as ever.
+    fn go_on(&mut self, place: &Place, count: Arc<AtomicU64>) -> Result<(), Failure> {
+        let mut head = Portion::default();
+        while self.headless && self.next(&mut head)? {
+            head.clear();
+        }
+        let source = &self.file.source;
+        let mut opened = source.open_at(place.offset, count)?;
+        (self.offset, self.lines) = (place.offset, place.lines);
+        if place.cut {
+            let is_lines = self.format == Format::Lines;
+            let taken = opened.finish_line(is_lines).map_err(|e| source.failed(&e))?;
+            let Some(taken) = taken else {
+                return Err(Failure::bad(format_args!(
+                    "{source}: the record before byte {} was read without its line end, and has gone on since: remove \
+                     the state to begin anew",
+                    place.offset
+                )));
+            };
+            self.offset += taken;
+            self.lines += u64::from(taken > 0 && !is_lines);
+        }
+        self.blocks = Blocks::new(opened.bytes, borders(self.format), self.file.live);
+        Ok(())
     }
 
     fn next(&mut self, portion: &mut Portion) -> Result<bool, Failure> {
@@ -99,9 +161,22 @@ impl Open {
         }
         portion.file = Some(self.file.clone());
         portion.lines = self.lines;
+        let text = portion.block.text();
+        self.offset += text.len() as u64;
         // Only an id that is a whole line is never wrong, so that nobody asks for its number.
         if self.format != Format::Lines {
-            self.lines += memchr_iter(b'\n', portion.block.text()).count() as u64;
+            self.lines += memchr_iter(b'\n', text).count() as u64;
+        }
+        // What comes before a header is nothing yet.
+        if let (false, Some((identity, path))) = (self.headless, &self.identity) {
+            let place = Place {
+                path: path.clone(),
+                identity: identity.clone(),
+                offset: self.offset,
+                lines: self.lines,
+                cut: !text.ends_with(b"\n"),
+            };
+            portion.place = Some((self.number, place));
         }
         Ok(true)
     }
@@ -122,4 +197,8 @@ impl Open {
         (self.file, self.headless) = (Arc::new(file), false);
         Ok(())
     }
+}
+
+fn borders(format: Format) -> Borders {
+    if format == Format::Csv { Borders::csv() } else { Borders::Lines }
 }

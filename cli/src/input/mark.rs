@@ -4,8 +4,8 @@ use std::io::{self, Cursor, Read};
 
 const MARK: &[u8; 3] = b"\xef\xbb\xbf";
 
-/// The source without its mark. Reads no more than it takes to know that there is none.
-pub(super) fn without_mark(mut source: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+/// The source without its mark, and how long that was. Reads no more than it takes to know that there is none.
+pub(super) fn without_mark(mut source: Box<dyn Read + Send>) -> io::Result<(Box<dyn Read + Send>, u64)> {
     let mut head = Vec::new();
     while head.len() < MARK.len() && MARK.starts_with(&head) {
         let mut byte = [0];
@@ -16,10 +16,12 @@ pub(super) fn without_mark(mut source: Box<dyn Read + Send>) -> io::Result<Box<d
             Err(error) => return Err(error),
         }
     }
+    let mut taken = 0;
     if head == MARK {
+        taken = head.len() as u64;
         head.clear();
     }
-    Ok(Box::new(Cursor::new(head).chain(source)))
+    Ok((Box::new(Cursor::new(head).chain(source)), taken))
 }
 
 #[cfg(test)]
@@ -38,8 +40,9 @@ mod tests {
             (b"id\n", b"id\n"),
         ] {
             let mut read = Vec::new();
-            without_mark(Box::new(bytes)).unwrap().read_to_end(&mut read).unwrap();
-            assert_eq!(read, text);
+            let (mut source, taken) = without_mark(Box::new(bytes)).unwrap();
+            source.read_to_end(&mut read).unwrap();
+            assert_eq!((read.as_slice(), taken), (text, (bytes.len() - text.len()) as u64));
         }
     }
 }

@@ -24,6 +24,7 @@ mod json_walk;
 mod maker;
 mod mark;
 mod parser;
+mod place;
 mod pool;
 mod portion;
 mod slots;
@@ -34,20 +35,27 @@ mod supply;
 mod time;
 mod tsv;
 
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::AtomicU64},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use windlass::Tick;
 
 use crate::{args::InputArgs, failure::Failure};
 pub(crate) use batch::Batch;
 use batch::{BATCH, Text};
+use feed::Begin;
 pub(crate) use format::{Format, Missing, OnError, Order};
+use place::Place;
+pub(crate) use place::Position;
 use portion::Portion;
 pub(crate) use portion::Skipped;
 use sort::Sorter;
 pub(crate) use spec::Need;
 use spec::Spec;
-use supply::Supply;
+use supply::{Supplied, Supply};
 pub(crate) use time::{LAST, Resolution, TimeFormat, TimeReader};
 
 /// All sources of a run, as one stream of events in processing order.
@@ -67,6 +75,26 @@ pub(crate) struct Input {
     newest: Tick,
     size: Option<u64>,
     read: Arc<AtomicU64>,
+    kept: Option<Kept>,
+}
+
+/// What goes on with a later run.
+struct Kept {
+    begin: Option<Begin>,
+    /// Of each source how far it has been read, and of files that are not among them.
+    places: Vec<Option<Place>>,
+    others: Vec<Place>,
+    /// The clock of events without a time, and when it stood there.
+    now: Tick,
+    started: Instant,
+}
+
+/// What there is next.
+pub(crate) enum Next<'a> {
+    Batch(Batch<'a>),
+    End,
+    /// Nothing yet.
+    Nothing,
 }
 
 impl Input {
@@ -85,6 +113,46 @@ impl Input {
             number: 0,
             newest: Tick(0),
             read: Arc::default(),
+            kept: None,
+        })
+    }
+
+    /// Before anything is read: goes on from a position, and keeps track of it. `state`: where that is from.
+    pub(crate) fn go_on(&mut self, from: Position, state: &Path) -> Result<(), Failure> {
+        let sources = self.spec.sources.iter().map(|(source, _)| source);
+        let places = place::resume(sources, &from.files, state)?;
+        let is_source = |file: &Place| places.iter().flatten().any(|place| place.is_same(file));
+        let others = from.files.into_iter().filter(|file| !is_source(file)).collect();
+        // A clock that went back has not gone on.
+        let now = Tick(from.now.saturating_add(wall().saturating_sub(from.wall)));
+        let now = if from.wall == 0 { Tick(0) } else { now };
+        self.number = from.number;
+        self.newest = Tick(from.newest);
+        self.skipped = Skipped { records: from.skipped, first: from.first_skipped };
+        let begin = Some(Begin { places: places.clone(), now });
+        self.kept = Some(Kept { begin, places, others, now, started: Instant::now() });
+        Ok(())
+    }
+
+    /// Where it stands, between the events of two blocks.
+    pub(crate) fn position(&self) -> Option<Position> {
+        let kept = self.kept.as_ref()?;
+        if self.handed < self.portion.made.events.len() || self.portion.failed.is_some() {
+            return None;
+        }
+        let mut places = kept.places.clone();
+        if let Some((number, place)) = &self.portion.place {
+            places[*number] = Some(place.clone());
+        }
+        let elapsed = u64::try_from(kept.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Some(Position {
+            files: places.into_iter().flatten().chain(kept.others.iter().cloned()).collect(),
+            number: self.number,
+            newest: self.newest.0,
+            now: kept.now.0.saturating_add(elapsed),
+            wall: wall(),
+            skipped: self.skipped.records,
+            first_skipped: self.skipped.first.clone(),
         })
     }
 
@@ -117,18 +185,28 @@ impl Input {
         if self.spec.order == Order::Sort {
             return self.next_sorted();
         }
+        Ok(match self.next_within(None)? {
+            Next::Batch(batch) => Some(batch),
+            Next::End | Next::Nothing => None,
+        })
+    }
+
+    /// The same; `most`: how long to wait for them, if positions are kept. Not with `--order sort`.
+    pub(crate) fn next_within(&mut self, most: Option<Duration>) -> Result<Next<'_>, Failure> {
         while self.handed == self.portion.made.events.len() {
-            if !self.advance()? {
-                return Ok(None);
-            }
             self.handed = 0;
+            match self.advance(most)? {
+                Supplied::Portion => {}
+                Supplied::End => return Ok(Next::End),
+                Supplied::Nothing => return Ok(Next::Nothing),
+            }
         }
         let (first, all) = (self.handed, self.portion.made.events.len());
         self.handed = all.min(first + BATCH);
         self.put_in_order(first, self.handed);
         let live = self.portion.file.as_ref().is_some_and(|file| file.live);
         let pause = live && self.handed == all;
-        Ok(Some(self.portion.batch(first, self.handed, self.header.as_deref(), pause)))
+        Ok(Next::Batch(self.portion.batch(first, self.handed, self.header.as_deref(), pause)))
     }
 
     fn next_sorted(&mut self) -> Result<Option<Batch<'_>>, Failure> {
@@ -152,31 +230,40 @@ impl Input {
 
     fn sort_all(&mut self) -> Result<Sorter, Failure> {
         let mut sorter = Sorter::default();
-        while self.advance()? {
+        while self.advance(None)? == Supplied::Portion {
             sorter.add(&self.portion.made, self.spec.text.then_some(self.portion.text()));
         }
         sorter.sort();
         Ok(sorter)
     }
 
-    /// The next portion in order of arrival; false at the end.
-    fn advance(&mut self) -> Result<bool, Failure> {
+    /// The next portion in order of arrival.
+    fn advance(&mut self, most: Option<Duration>) -> Result<Supplied, Failure> {
         // Behind all events of its portion.
         if let Some(failure) = self.portion.failed.take() {
             return Err(failure);
         }
         let supply = match &mut self.supply {
             Some(supply) => supply,
-            None => self.supply.insert(Supply::start(&self.spec, self.read.clone())?),
+            None => {
+                let begin = self.kept.as_mut().and_then(|kept| kept.begin.take());
+                let (begin, aside) = (begin.unwrap_or_default(), self.kept.is_some());
+                self.supply.insert(Supply::start(&self.spec, begin, aside, self.read.clone())?)
+            }
         };
-        if !supply.next(&mut self.portion)? {
-            return Ok(false);
+        // It is done with the one before.
+        if let (Some(kept), Some((number, place))) = (&mut self.kept, self.portion.place.take()) {
+            kept.places[number] = Some(place);
+        }
+        let supplied = supply.next(&mut self.portion, most)?;
+        if supplied != Supplied::Portion {
+            return Ok(supplied);
         }
         self.skipped.append(&mut self.portion.skipped);
         if let (None, Some(file)) = (&self.header, &self.portion.file) {
             self.header.clone_from(&file.header);
         }
-        Ok(true)
+        Ok(supplied)
     }
 
     /// What depends on the events before: event numbers as ticks, and times that never go back.
@@ -195,4 +282,10 @@ impl Input {
             }
         }
     }
+}
+
+/// Nanoseconds since 1970.
+fn wall() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

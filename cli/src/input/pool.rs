@@ -12,9 +12,10 @@ use std::{
     mem,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
+    time::{Duration, Instant},
 };
 
-use super::{feed::Feed, parser::Parser, portion::Portion, spec::Spec};
+use super::{feed::Feed, parser::Parser, portion::Portion, spec::Spec, supply::Supplied};
 use crate::failure::{Failure, reason};
 
 /// Long records ahead of the consumer may take this much memory together, beside the one that is being read.
@@ -26,6 +27,8 @@ pub(super) struct Pool {
     shared: Arc<Shared>,
     /// The number of the portion that is next.
     next: u64,
+    /// The consumer has given its own away, and is still to get one for it.
+    owed: bool,
 }
 
 struct Shared {
@@ -67,7 +70,7 @@ impl Pool {
             room: Condvar::new(),
             news: Condvar::new(),
         });
-        let pool = Pool { shared, next: 0 };
+        let pool = Pool { shared, next: 0, owed: false };
         for _ in 0..threads {
             let (shared, spec) = (pool.shared.clone(), spec.clone());
             let work = move || work(&shared, &mut Parser::new(&spec));
@@ -78,27 +81,42 @@ impl Pool {
         Ok(pool)
     }
 
-    /// The next portion in exchange for a used one; `false` at the end.
-    pub(super) fn next(&mut self, portion: &mut Portion) -> Result<bool, Failure> {
-        let long = portion.block.long();
-        portion.clear();
+    /// The next portion in exchange for a used one. `most`: how long to wait for it.
+    pub(super) fn next(
+        &mut self,
+        portion: &mut Portion,
+        most: Option<Duration>,
+    ) -> Result<Supplied, Failure> {
+        let begun = Instant::now();
         let mut state = lock(&self.shared.state);
-        state.free.push(mem::take(portion));
-        state.long -= long;
-        self.shared.room.notify_one();
+        if !mem::replace(&mut self.owed, true) {
+            let long = portion.block.long();
+            portion.clear();
+            state.free.push(mem::take(portion));
+            state.long -= long;
+            self.shared.room.notify_one();
+        }
         loop {
             if let Some(parsed) = state.parsed.remove(&self.next) {
                 self.next += 1;
                 *portion = parsed?;
-                return Ok(true);
+                self.owed = false;
+                return Ok(Supplied::Portion);
             }
             if state.end == Some(self.next) {
-                return Ok(false);
+                return Ok(Supplied::End);
             }
             if state.lost {
                 return Err(Failure::Running("a thread ended before its work did".to_owned()));
             }
-            state = self.shared.news.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = match most.map(|most| most.saturating_sub(begun.elapsed())) {
+                None => self.shared.news.wait(state).unwrap_or_else(PoisonError::into_inner),
+                Some(Duration::ZERO) => return Ok(Supplied::Nothing),
+                Some(left) => {
+                    let waited = self.shared.news.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
         }
     }
 }
@@ -181,7 +199,7 @@ mod tests {
     use windlass::Seed;
 
     use super::{
-        super::{blocks::BLOCK, spec::Need},
+        super::{blocks::BLOCK, feed::Begin, spec::Need},
         *,
     };
     use crate::args::{Cli, Command};
@@ -200,7 +218,7 @@ mod tests {
             seed: Seed(0),
         };
         let spec = Arc::new(Spec::new(&args.sift.input, need).unwrap());
-        Pool::start(threads, Feed::new(&spec, Arc::new(AtomicU64::new(0))), &spec).unwrap()
+        Pool::start(threads, Feed::new(&spec, Begin::default(), Arc::new(AtomicU64::new(0))), &spec).unwrap()
     }
 
     #[test]
@@ -211,7 +229,7 @@ mod tests {
         fs::write(&path, (0..60).map(line).collect::<String>()).unwrap();
         let mut pool = pool(4, path.to_str().unwrap());
         let (mut portion, mut text) = (Portion::default(), Vec::new());
-        while pool.next(&mut portion).unwrap() {
+        while pool.next(&mut portion, None).unwrap() == Supplied::Portion {
             let long = lock(&pool.shared.state).long;
             assert!(long <= LONG + 8 * BLOCK, "{long}");
             text.extend_from_slice(portion.block.text());

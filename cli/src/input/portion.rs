@@ -8,6 +8,7 @@ use super::{
     batch::{Batch, Names, Span, Text},
     blocks::{BLOCK, Block},
     file::InputFile,
+    place::Place,
     slots::Slot,
 };
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ pub(super) struct Portion {
     pub(super) block: Block,
     /// Lines of the file before the block.
     pub(super) lines: u64,
+    /// The number of its source, and how far that is read behind the block: of a plain file.
+    pub(super) place: Option<(usize, Place)>,
     /// When it was read: the tick of events without a time.
     pub(super) now: Tick,
     pub(super) made: Made,
@@ -35,6 +38,7 @@ impl Portion {
         self.made.clear();
         self.skipped = Skipped::default();
         self.failed = None;
+        self.place = None;
     }
 
     /// Some of its events.

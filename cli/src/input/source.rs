@@ -3,7 +3,7 @@
 use std::{
     fmt,
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Cursor, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -13,6 +13,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
+use super::place::Identity;
 use crate::failure::{Failure, reason};
 
 /// Something to read, not opened yet.
@@ -70,16 +71,39 @@ impl Source {
     }
 
     /// Opens it. Bytes are added to `count` as they come from the file, so before gzip.
-    pub(crate) fn open(&self, count: Arc<AtomicU64>) -> Result<Box<dyn Read + Send>, Failure> {
+    pub(super) fn open(&self, count: Arc<AtomicU64>) -> Result<Opened, Failure> {
+        let Source::File(path) = self else {
+            let bytes: Box<dyn Read + Send> = Box::new(Counted { inner: io::stdin(), count });
+            return Ok(Opened { bytes, identity: None });
+        };
+        let file = File::open(path).map_err(|e| self.unreadable(&e))?;
+        let identity = Identity::of(&file).map_err(|e| self.failed(&e))?;
+        let file = Counted { inner: file, count };
+        let bytes: Box<dyn Read + Send> =
+            if is_gzip(path) { Box::new(Gzip(MultiGzDecoder::new(file))) } else { Box::new(file) };
+        Ok(Opened { bytes, identity })
+    }
+
+    /// The same without its first bytes, uncompressed, of which there are as many.
+    pub(super) fn open_at(&self, offset: u64, count: Arc<AtomicU64>) -> Result<Opened, Failure> {
         match self {
-            Source::Stdin => Ok(Box::new(Counted { inner: io::stdin(), count })),
-            Source::File(path) => {
-                let file = File::open(path).map_err(|e| self.unreadable(&e))?;
-                let file = Counted { inner: file, count };
-                Ok(match path.extension() {
-                    Some(gz) if gz.eq_ignore_ascii_case("gz") => Box::new(Gzip(MultiGzDecoder::new(file))),
-                    _ => Box::new(file),
-                })
+            Source::File(path) if !is_gzip(path) => {
+                let mut file = File::open(path).map_err(|e| self.unreadable(&e))?;
+                let identity = Identity::of(&file).map_err(|e| self.failed(&e))?;
+                file.seek(SeekFrom::Start(offset)).map_err(|e| self.failed(&e))?;
+                // Relaxed: a figure for the progress bar.
+                count.fetch_add(offset, Relaxed);
+                Ok(Opened { bytes: Box::new(Counted { inner: file, count }), identity })
+            }
+            _ => {
+                let mut opened = self.open(count)?;
+                let skipped = io::copy(&mut (&mut opened.bytes).take(offset), &mut io::sink());
+                match skipped.map_err(|e| self.failed(&e))? {
+                    skipped if skipped == offset => Ok(opened),
+                    skipped => Err(Failure::bad(format_args!(
+                        "{self}: ends after {skipped} bytes, and {offset} had been read: it was replaced"
+                    ))),
+                }
             }
         }
     }
@@ -90,6 +114,36 @@ impl Source {
             Some(broken) => Failure::bad(format_args!("{self}: broken gzip: {}", broken.0)),
             None => Failure::Running(format!("{self}: cannot read: {}", reason(error))),
         }
+    }
+}
+
+pub(super) fn is_gzip(path: &Path) -> bool {
+    path.extension().is_some_and(|gz| gz.eq_ignore_ascii_case("gz"))
+}
+
+/// A source that is open.
+pub(super) struct Opened {
+    pub(super) bytes: Box<dyn Read + Send>,
+    /// Of a plain file.
+    pub(super) identity: Option<Identity>,
+}
+
+impl Opened {
+    /// Behind a record without a line end: takes that if it has come since. How many bytes that is; `None` if the record has gone on.
+    pub(super) fn finish_line(&mut self, strict: bool) -> io::Result<Option<u64>> {
+        let mut head = Vec::new();
+        (&mut self.bytes).take(2).read_to_end(&mut head)?;
+        let (taken, fits) = match &head[..] {
+            [b'\n', ..] => (1, true),
+            [] => (0, true),
+            // In most formats it belongs to the line end.
+            [b'\r', b'\n'] => (2, !strict),
+            _ => (0, false),
+        };
+        let rest = Cursor::new(head.split_off(taken.min(head.len())));
+        let bytes = std::mem::replace(&mut self.bytes, Box::new(io::empty()));
+        self.bytes = Box::new(rest.chain(bytes));
+        Ok(fits.then_some(taken as u64))
     }
 }
 

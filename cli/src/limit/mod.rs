@@ -10,7 +10,7 @@ use crate::{
     failure::Failure,
     input::{Batch, Need},
     output,
-    sift::{Passed, sift},
+    sift::{Passed, Sifter, sift},
 };
 use clients::{Clients, Span};
 use judge::{ALLOWED, DENIED, Judge};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     if let Some(file) = &args.policy {
         return policy::run(args, file);
     }
-    let mut judge = Judge::new(args)?;
+    let judge = Judge::new(args)?;
     let need = Need {
         key: &args.key,
         option: "--key",
@@ -34,14 +34,25 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
         numbered: false,
         seed: judge.seed(),
     };
-    let mut counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
-    let (input, took) = sift(&args.sift, need, passed(args), |batch, marks| {
-        let trouble = judge.mark(batch.events, marks);
-        counts.add(batch, marks);
-        trouble.map(|trouble| Failure::Bad(format!("event {}: {trouble}", counts.events + 1)))
-    })?;
+    let counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
+    let mut running = Running { judge, counts };
+    let (input, took) = sift(&args.sift, need, passed(args), (None, None), &mut running)?;
+    let Running { judge, counts } = running;
     let report = Report::new(args, &counts, &judge, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&judge, &input), args.emit == PassedKind::None)
+}
+
+struct Running {
+    judge: Judge,
+    counts: Counts,
+}
+
+impl Sifter for Running {
+    fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure> {
+        let trouble = self.judge.mark(batch.events, marks);
+        self.counts.add(batch, marks);
+        trouble.map(|trouble| Failure::Bad(format!("event {}: {trouble}", self.counts.events + 1)))
+    }
 }
 
 fn passed(args: &LimitArgs) -> Passed {

@@ -18,8 +18,14 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn stdout() -> Records {
-        Records { out: BufWriter::with_capacity(BUFFER, unbuffered_stdout()), begun: false }
+    /// `begun`: the header is written already, by a run before.
+    pub(crate) fn stdout(begun: bool) -> Records {
+        Records { out: BufWriter::with_capacity(BUFFER, unbuffered_stdout()), begun }
+    }
+
+    /// Whether the header is written.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
     }
 
     /// Writes the header, if there is one and it is not written yet. Called with every batch and at the end: so a table

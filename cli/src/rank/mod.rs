@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
         seed: Seed(args.state.seed),
     };
     let mut input = Input::new(&args.input, need)?;
-    let mut decisions = args.decisions.as_deref().map(Decisions::create).transpose()?;
+    let mut decisions = Decisions::open(args.decisions.as_deref(), false, None)?;
     let started = Instant::now();
     let progress = Progress::over_input(args.output.quiet, false, input.size(), input.read_counter());
     let mut lines = Vec::new();

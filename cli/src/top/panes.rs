@@ -144,7 +144,7 @@ impl Lines {
             certified: true,
             uncertified: 0,
             lines: Vec::with_capacity(BUFFER + 4096),
-            out: Records::stdout(),
+            out: Records::stdout(false),
         }
     }
 

@@ -18,6 +18,8 @@ mod policy;
 mod rank;
 mod ring;
 mod robust;
+#[cfg(unix)]
+mod state;
 mod threads;
 mod top;
 mod top_approx;

@@ -17,7 +17,7 @@ use crate::{
     failure::Failure,
     input::{Batch, Need},
     output, room,
-    sift::sift,
+    sift::{Sifter, sift},
 };
 use report::Report;
 
@@ -50,7 +50,7 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         seed,
     };
     let mut judge = Judge::new(&set, parts.len(), args);
-    let (input, took) = sift(&args.sift, need, passed(args), |batch, marks| judge.mark(batch, marks))?;
+    let (input, took) = sift(&args.sift, need, passed(args), (None, None), &mut judge)?;
     let report = Report::new(args, &judge, &limits, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
 }
@@ -91,8 +91,10 @@ impl<'a> Judge<'a> {
             range: STAMPS.saturating_sub(before),
         }
     }
+}
 
-    /// A mark per event, up to the first whose time lies too far from the first of all: what is wrong with that one.
+impl Sifter for Judge<'_> {
+    /// .. up to the first event whose time lies too far from the first of all.
     fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure> {
         marks.clear();
         let first = *self.first.get_or_insert(batch.events.first()?.1);
