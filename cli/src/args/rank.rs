@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, OutputArgs, Span, StateArgs};
+use super::{InputArgs, OutputArgs, SaveArgs, Span, StateArgs};
 
 /// Replay a waiting room: how many are ahead of each key, if one is let in every so often
 ///
@@ -24,6 +24,8 @@ pub(crate) struct RankArgs {
     pub(crate) pop_every: Span,
     #[command(flatten)]
     pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Bytes, Count, InputArgs, OutputArgs, Span, StateArgs};
+use super::{Bytes, Count, InputArgs, OutputArgs, SaveArgs, Span, StateArgs};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -21,6 +21,9 @@ use super::{Bytes, Count, InputArgs, OutputArgs, Span, StateArgs};
 ///
 /// With --approx it takes the memory that it is given, whatever the keys are. Each count then lies between two bounds, which are told in the table and always
 /// hold, and so does what any other key has at most; a list that is exact all the same is certified.
+///
+/// With --state the lines of panes that are not over when a run ends are left to the next one: each line is written once. With --approx and with --merge
+/// there is none.
 ///
 /// With --merge every file is counted by a thread of its own, as if on a machine of its own, and what they know is put together in the end.
 #[derive(Debug, Args)]
@@ -56,16 +59,18 @@ pub(crate) struct TopArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) every_pane: bool,
     /// Keep to --memory, with counts between bounds
-    #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory"])]
+    #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory", "state"])]
     pub(crate) approx: bool,
     /// With --approx: all that it may take, of each file with --merge: 64K, 1M (powers of 1024) [default: 1M]
     #[arg(long, value_name = "SIZE", help_heading = "Memory", requires = "approx")]
     pub(crate) memory: Option<Bytes>,
     /// Count each file by itself, and put together what they know: the table of the window that ends with the newest event's pane
-    #[arg(long, conflicts_with = "every_pane", help_heading = "Input")]
+    #[arg(long, conflicts_with_all = ["every_pane", "state"], help_heading = "Input")]
     pub(crate) merge: bool,
     #[command(flatten)]
     pub(crate) state: StateArgs,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// How far event times may run behind the newest; lines of panes are written that much later

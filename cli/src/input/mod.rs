@@ -134,12 +134,14 @@ impl Input {
         Ok(())
     }
 
-    /// Where it stands, between the events of two blocks.
+    /// Whether it stands between the events of two blocks.
+    pub(crate) fn is_between(&self) -> bool {
+        self.handed == self.portion.made.events.len() && self.portion.failed.is_none()
+    }
+
+    /// Where it stands, if that is between two blocks.
     pub(crate) fn position(&self) -> Option<Position> {
-        let kept = self.kept.as_ref()?;
-        if self.handed < self.portion.made.events.len() || self.portion.failed.is_some() {
-            return None;
-        }
+        let kept = self.kept.as_ref().filter(|_| self.is_between())?;
         let mut places = kept.places.clone();
         if let Some((number, place)) = &self.portion.place {
             places[*number] = Some(place.clone());

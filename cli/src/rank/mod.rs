@@ -10,15 +10,19 @@ use windlass::Seed;
 use crate::{
     args::RankArgs,
     failure::Failure,
-    input::{Input, Need},
+    input::{Input, Need, Next},
     output::{self, Decisions, Progress},
+    state::{self, Settings, State},
 };
 use report::Report;
 use room::Room;
 
 pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
-    let mut room = Room::new(args)?;
+    let opened = State::open(&args.save, "rank", args.input.order, || settings(args))?;
+    let (mut state, loaded) = opened.unzip();
+    let mut loaded = loaded.flatten();
+    let mut room = Room::new(args, loaded.as_mut())?;
     let need = Need {
         key: &args.key,
         option: "--key",
@@ -30,25 +34,48 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
         seed: Seed(args.state.seed),
     };
     let mut input = Input::new(&args.input, need)?;
-    let mut decisions = Decisions::open(args.decisions.as_deref(), false, None)?;
+    state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
+    let mut decisions = Decisions::open(args.decisions.as_deref(), state.is_some(), loaded.as_ref())?;
     let started = Instant::now();
     let progress = Progress::over_input(args.output.quiet, false, input.size(), input.read_counter());
     let mut lines = Vec::new();
-    while let Some(batch) = input.next()? {
-        lines.clear();
-        let trouble = room.add(&args.state, batch.events, &mut lines).err();
-        if let Some(decisions) = &mut decisions {
-            decisions.write(&lines)?;
+    loop {
+        match state::next(&mut input, state.as_ref())? {
+            Next::Batch(batch) => {
+                lines.clear();
+                let trouble = room.add(&args.state, batch.events, &mut lines).err();
+                if let Some(decisions) = &mut decisions {
+                    decisions.write(&lines)?;
+                }
+                if let Some(trouble) = trouble {
+                    return Err(trouble);
+                }
+                progress.advance(batch.events.len() as u64);
+            }
+            Next::Nothing => {}
+            Next::End => break,
         }
-        if let Some(trouble) = trouble {
-            return Err(trouble);
+        if let Some(state) = &mut state
+            && state.step(&input, None, decisions.as_mut(), &room)?
+        {
+            break;
         }
-        progress.advance(batch.events.len() as u64);
     }
     drop(progress);
+    if let Some(state) = &mut state {
+        state.save(&input, None, decisions.as_mut(), &room)?;
+    }
     if let Some(decisions) = decisions {
         decisions.finish()?;
     }
     let report = Report::new(args, &room, &input, started.elapsed());
     output::summary(&args.output, &report, || report.text(&input), true)
+}
+
+fn settings(args: &RankArgs) -> Settings {
+    let mut settings = Settings::of(&args.input, &args.state);
+    settings.set("--key", (!args.key.is_empty()).then(|| args.key.join(",")));
+    settings.set("--pop-every", Some(args.pop_every.plain()));
+    settings.set("--decisions", args.decisions.as_ref().map(|_| ""));
+    settings
 }

@@ -1,13 +1,18 @@
 //! The waiting room.
 
-use std::io::Write;
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
 
+use serde::{Deserialize, Serialize};
 use windlass::{Dedup, FifoIndex, KeyHash, Seed, Tick, Window};
 
 use crate::{
     args::{RankArgs, StateArgs},
     failure::Failure,
     room,
+    state::{Keep, Loaded},
 };
 
 pub(super) struct Room {
@@ -20,7 +25,7 @@ pub(super) struct Room {
     pub(super) figures: Figures,
 }
 
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
 pub(super) struct Figures {
     pub(super) events: u64,
     pub(super) keys: u64,
@@ -29,7 +34,8 @@ pub(super) struct Figures {
 }
 
 impl Room {
-    pub(super) fn new(args: &RankArgs) -> Result<Room, Failure> {
+    /// Empty, or as a run before has left it.
+    pub(super) fn new(args: &RankArgs, loaded: Option<&mut Loaded>) -> Result<Room, Failure> {
         let every = u64::try_from(args.pop_every.duration.as_nanos()).unwrap_or(u64::MAX);
         if every == 0 {
             return Err(Failure::bad(format_args!(
@@ -38,14 +44,22 @@ impl Room {
             )));
         }
         let refused = |error| room::refused(&args.state, &error);
-        let seen = room::of(&args.state, Dedup::builder(Window::last_n(1 << 40))).build().map_err(refused)?;
+        let seen = room::of(&args.state, Dedup::builder(Window::last_n(1 << 40)));
         let waiting = FifoIndex::builder()
             .capacity(usize::try_from(room::capacity(&args.state)).unwrap_or(usize::MAX))
             .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
-            .seed(Seed(args.state.seed))
-            .build()
-            .map_err(refused)?;
-        Ok(Room { seen, waiting, every, due: None, figures: Figures::default() })
+            .seed(Seed(args.state.seed));
+        let Some(loaded) = loaded else {
+            let (seen, waiting) = (seen.build().map_err(refused)?, waiting.build().map_err(refused)?);
+            return Ok(Room { seen, waiting, every, due: None, figures: Figures::default() });
+        };
+        // Ticks are the events', whatever the time is.
+        let seen = loaded.restore(|rest| seen.restore(rest, Duration::ZERO), refused)?;
+        let waiting = |rest: &mut _| waiting.restore_with(rest, Duration::ZERO, |_| Some(()));
+        let waiting = loaded.restore(waiting, refused)?;
+        loaded.end()?;
+        let Saved { due, figures } = loaded.counts()?;
+        Ok(Room { seen, waiting, every, due, figures })
     }
 
     /// Events in processing order. A line for each goes to `lines`.
@@ -96,5 +110,23 @@ impl Room {
 
     pub(super) fn memory_bytes(&self) -> u64 {
         self.seen.memory_bytes() + self.waiting.memory_bytes()
+    }
+}
+
+/// What is not in the structures.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    due: Option<u64>,
+    figures: Figures,
+}
+
+impl Keep for Room {
+    fn counts(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(Saved { due: self.due, figures: self.figures })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.seen.snapshot_at(&mut *out, Tick(self.figures.events), Duration::ZERO)?;
+        self.waiting.snapshot_with(out, Tick(0), Duration::ZERO, |(), _| {}).map(drop)
     }
 }

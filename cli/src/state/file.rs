@@ -90,21 +90,24 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
 
 /// A file that is replaced as a whole.
 pub(super) struct Target {
-    pub(super) path: PathBuf,
+    path: PathBuf,
+    /// As it was given.
+    pub(super) shown: PathBuf,
     beside: PathBuf,
 }
 
 impl Target {
     /// A link stays one: what it points to is replaced.
     pub(super) fn new(path: &Path) -> Result<Target, Failure> {
+        let shown = path.to_owned();
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let Some(name) = path.file_name() else {
-            return Err(Failure::bad(format_args!("--state {}: is no file name", path.display())));
+            return Err(Failure::bad(format_args!("--state {}: is no file name", shown.display())));
         };
         let mut beside = name.to_owned();
         beside.push(".tmp");
         let beside = path.with_file_name(beside);
-        Ok(Target { path, beside })
+        Ok(Target { path, shown, beside })
     }
 
     /// Whether it can be written, known before there is anything to lose.
@@ -159,7 +162,7 @@ impl Target {
     }
 
     fn failed(&self, error: &io::Error) -> Failure {
-        Failure::Running(format!("--state {}: cannot save: {}", self.path.display(), reason(error)))
+        Failure::Running(format!("--state {}: cannot save: {}", self.shown.display(), reason(error)))
     }
 }
 

@@ -85,7 +85,7 @@ impl State {
             ));
         }
         let (target, settings) = (Target::new(path)?, settings());
-        let loaded = file::read(&target.path)?;
+        let loaded = file::read(path)?;
         if let Some((head, _)) = &loaded {
             if head.command != command {
                 return Err(Failure::bad(format_args!(
@@ -109,9 +109,9 @@ impl State {
         Ok(Some((state, loaded.map(|(head, rest)| Loaded { head, rest, path: path.clone() }))))
     }
 
-    /// Somebody has asked the run to end.
-    pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.is_asked()
+    /// It is time to save, or somebody has asked the run to end.
+    pub(crate) fn is_due(&self) -> bool {
+        self.stop.is_asked() || Instant::now() >= self.next
     }
 
     /// How long to wait for input at most.
@@ -119,7 +119,7 @@ impl State {
         PATIENCE.min(self.next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)))
     }
 
-    /// Saves if it is time to, and the input is between two blocks: whether it ends here, as somebody has asked.
+    /// Between two blocks of the input: saves if it is time to, or tells that the run ends here, as somebody has asked.
     pub(crate) fn step(
         &mut self,
         input: &Input,
@@ -127,12 +127,13 @@ impl State {
         decisions: Option<&mut Decisions>,
         kept: &dyn Keep,
     ) -> Result<bool, Failure> {
-        let stop = self.is_stopped();
-        if !stop && Instant::now() < self.next {
-            return Ok(false);
+        if self.stop.is_asked() {
+            return Ok(input.is_between());
         }
-        let saved = self.save(input, records, decisions, kept)?;
-        Ok(saved && stop)
+        if self.is_due() {
+            self.save(input, records, decisions, kept)?;
+        }
+        Ok(false)
     }
 
     /// Saves, if the input is between two blocks.
@@ -206,7 +207,7 @@ pub(crate) fn begin(
 ) -> Result<(), Failure> {
     let Some(state) = state else { return Ok(()) };
     let position = loaded.map(|loaded| loaded.head.position.clone()).unwrap_or_default();
-    input.go_on(position, &state.target.path)
+    input.go_on(position, &state.target.shown)
 }
 
 /// What there is next, waiting no longer than the state allows.

@@ -1,6 +1,6 @@
 //! The counts of the keys.
 
-use std::ops::Range;
+use std::{io, ops::Range, time::Duration};
 
 use windlass::{
     BoundedTopK, ConfigError, Export, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, Window,
@@ -12,6 +12,7 @@ use crate::{
     input::Batch,
     output,
     room::{self, out_of_range},
+    state::Loaded,
 };
 
 pub(super) struct Counts {
@@ -32,7 +33,8 @@ const MEMORY: u64 = 1 << 20;
 const CAPACITY: u64 = 16_000;
 
 impl Counts {
-    pub(super) fn new(args: &TopArgs) -> Result<Counts, Failure> {
+    /// None yet, or as a run before has left them.
+    pub(super) fn new(args: &TopArgs, loaded: Option<&mut Loaded>) -> Result<Counts, Failure> {
         let (k, given) = (args.k.0, args.state.capacity);
         if args.approx {
             return Counts::bounded(args);
@@ -44,9 +46,13 @@ impl Counts {
             .capacity(number(capacity))
             .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
             .lateness(args.lateness.duration)
-            .seed(Seed(args.state.seed))
-            .build()
-            .map_err(|error| refused(args, capacity, &error))?;
+            .seed(Seed(args.state.seed));
+        let refused = |error: ConfigError| refused(args, capacity, &error);
+        let top = match loaded {
+            None => top.build().map_err(refused)?,
+            // Ticks are the events', whatever the time is.
+            Some(loaded) => loaded.restore(|rest| top.restore(rest, Duration::ZERO), refused)?,
+        };
         Ok(Counts { top: Top::Exact(Box::new(top)), refused: 0 })
     }
 
@@ -88,6 +94,14 @@ impl Counts {
         match &self.top {
             Top::Exact(top) => top.export_complete_at(Tick(end)),
             Top::Bounded(top) => top.export_complete_at(Tick(end)),
+        }
+    }
+
+    /// A snapshot. (That there is one of `--approx` is ruled out by the command line.)
+    pub(super) fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        match &self.top {
+            Top::Exact(top) => top.save_at(out, Tick(0), Duration::ZERO).map(drop),
+            Top::Bounded(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -97,7 +97,7 @@ impl Shard {
     fn new(args: &TopArgs, file: &std::path::Path) -> Result<Shard, Failure> {
         let own = InputArgs { files: vec![file.to_owned()], ..args.input.clone() };
         let input = Input::new(&own, need(args))?;
-        Ok(Shard { input, counts: Counts::new(args)?, events: 0, panes: None })
+        Ok(Shard { input, counts: Counts::new(args, None)?, events: 0, panes: None })
     }
 
     fn count(&mut self, grid: Grid, told: &Sender<u64>) -> Result<(), Failure> {

@@ -6,19 +6,21 @@ mod panes;
 mod report;
 mod table;
 
-use std::time::Instant;
+use std::{io, time::Instant};
 
+use serde::{Deserialize, Serialize};
 use windlass::{Seed, TopSnapshot};
 
 use crate::{
     args::{ReportKind, TopArgs},
     failure::Failure,
     grid::Grid,
-    input::{Input, Need},
+    input::{Input, Need, Next},
     output::{self, Progress},
+    state::{self, Keep, Loaded, Settings, State},
 };
 use counts::Counts;
-use panes::Panes;
+use panes::{Open, Panes};
 use report::Report;
 
 /// Of longer keys that much is told. (They are told apart by all of it.)
@@ -30,15 +32,19 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     if args.merge {
         return merge::run(args, grid);
     }
-    let mut counts = Counts::new(args)?;
+    let opened = State::open(&args.save, "top", args.input.order, || settings(args))?;
+    let (mut state, loaded) = opened.unzip();
+    let mut loaded = loaded.flatten();
+    let mut running = Running::new(args, grid, loaded.as_mut())?;
     let mut input = Input::new(&args.input, need(args))?;
+    state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let started = Instant::now();
-    let mut panes = Panes::new(grid, args);
-    let done = stream(args, &mut counts, &mut panes, &mut input);
+    let done = stream(args, &mut running, state.as_mut(), &mut input);
     // What is over has its place in the output, whatever came then.
-    panes.flush()?;
+    running.panes.flush()?;
     done?;
     let took = started.elapsed();
+    let Running { counts, panes } = running;
     let list = panes.last().map(|pane| counts.list(grid.begin(pane + 1)));
     let report = Report::new(&counts, &panes, list.as_ref(), args, &input, took);
     tell(args, list.as_ref(), &report, input.is_timed(), input.skipped().first.as_deref())
@@ -73,16 +79,90 @@ fn need(args: &TopArgs) -> Need<'_> {
     }
 }
 
-fn stream(args: &TopArgs, counts: &mut Counts, panes: &mut Panes, input: &mut Input) -> Result<(), Failure> {
+fn settings(args: &TopArgs) -> Settings {
+    let mut settings = Settings::of(&args.input, &args.state);
+    settings.set("--key", (!args.key.is_empty()).then(|| args.key.join(",")));
+    settings.set("--window", Some(args.window.plain()));
+    settings.set("--pane", Some(args.pane.plain()));
+    settings.set("--lateness", Some(args.lateness.plain()));
+    settings.set("-k", Some(args.k));
+    settings.set("--every-pane", args.every_pane.then_some(""));
+    settings
+}
+
+struct Running {
+    counts: Counts,
+    panes: Panes,
+}
+
+impl Running {
+    /// At the beginning, or where the run before ended.
+    fn new(args: &TopArgs, grid: Grid, loaded: Option<&mut Loaded>) -> Result<Running, Failure> {
+        let Some(loaded) = loaded else {
+            return Ok(Running { counts: Counts::new(args, None)?, panes: Panes::new(grid, args) });
+        };
+        let mut counts = Counts::new(args, Some(loaded))?;
+        loaded.end()?;
+        let Saved { panes, refused } = loaded.counts()?;
+        counts.refused = refused;
+        Ok(Running { counts, panes: Panes::new(grid, args).go_on(panes) })
+    }
+}
+
+/// What is not in the structure.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    panes: Open,
+    refused: u64,
+}
+
+impl Keep for Running {
+    fn counts(&self) -> serde_json::Result<serde_json::Value> {
+        serde_json::to_value(Saved { panes: self.panes.kept(), refused: self.counts.refused })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.counts.write(out)
+    }
+}
+
+fn stream(
+    args: &TopArgs,
+    running: &mut Running,
+    mut state: Option<&mut State>,
+    input: &mut Input,
+) -> Result<(), Failure> {
     let progress =
         Progress::over_input(args.output.quiet, args.every_pane, input.size(), input.read_counter());
-    while let Some(batch) = input.next()? {
-        let (events, pause) = (batch.events.len() as u64, batch.pause);
-        panes.take(&batch, counts)?;
-        if pause {
-            panes.flush()?;
+    loop {
+        match state::next(input, state.as_deref())? {
+            Next::Batch(batch) => {
+                let (events, pause) = (batch.events.len() as u64, batch.pause);
+                running.panes.take(&batch, &mut running.counts)?;
+                if pause {
+                    running.panes.flush()?;
+                }
+                progress.advance(events);
+            }
+            Next::Nothing => {}
+            Next::End => break,
         }
-        progress.advance(events);
+        if let Some(state) = &mut state
+            && state.is_due()
+        {
+            running.panes.flush()?;
+            if state.step(input, None, None, running)? {
+                break;
+            }
+        }
     }
-    panes.end(counts)
+    // Before panes end that the next run may still have something for.
+    if let Some(state) = &mut state {
+        running.panes.flush()?;
+        state.save(input, None, None, running)?;
+        if args.every_pane {
+            return Ok(());
+        }
+    }
+    running.panes.end(&running.counts)
 }

@@ -1,8 +1,24 @@
 //! Which panes are over, and a line for each of them.
 
+use serde::{Deserialize, Serialize};
+
 use crate::{args::TopArgs, failure::Failure, grid::Grid, input::Batch, output::Records};
 
 use super::counts::Counts;
+
+/// What is not known of them otherwise, to go on with in a later run.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Open {
+    open: Option<u64>,
+    newest: u64,
+    /// [`Lines::filled`], by place.
+    filled: Vec<usize>,
+    uncertified: u64,
+    events: u64,
+    over: u64,
+    late: u64,
+    uncounted: u64,
+}
 
 pub(super) struct Panes {
     grid: Grid,
@@ -35,6 +51,33 @@ impl Panes {
             late: 0,
             uncounted: 0,
         }
+    }
+
+    pub(super) fn kept(&self) -> Open {
+        let filled = |lines: &Lines| (0..lines.filled.len()).filter(|&place| lines.filled[place]).collect();
+        Open {
+            open: self.open,
+            newest: self.newest,
+            filled: self.lines.as_ref().map(filled).unwrap_or_default(),
+            uncertified: self.uncertified().unwrap_or(0),
+            events: self.events,
+            over: self.over,
+            late: self.late,
+            uncounted: self.uncounted,
+        }
+    }
+
+    /// These, where a run before has left them.
+    pub(super) fn go_on(mut self, from: Open) -> Panes {
+        if let Some(lines) = &mut self.lines {
+            for place in from.filled {
+                lines.filled.get_mut(place).into_iter().for_each(|filled| *filled = true);
+            }
+            // The list is made anew.
+            (lines.stale, lines.uncertified) = (true, from.uncertified);
+        }
+        let Open { open, newest, events, over, late, uncounted, .. } = from;
+        Panes { open, newest, events, over, late, uncounted, ..self }
     }
 
     /// Counts a batch, and closes panes as it goes on.

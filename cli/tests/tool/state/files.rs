@@ -107,14 +107,10 @@ fn one_that_was_rotated() {
     fs::rename(dir.0.join("log"), dir.0.join("log.1")).unwrap();
     dir.put("log", "3\n4\n");
     let failed = run(&dir, &["log"]);
-    let path = fs::canonicalize(dir.0.join("state")).unwrap();
     failed.failed(
         2,
-        &format!(
-            "log: is not the file that --state {} has read up to byte 4: it was replaced; give the earlier one as well, by its \
-             new name, or remove the state to begin anew",
-            path.display()
-        ),
+        "log: is not the file that --state state has read up to byte 4: it was replaced; give the earlier one as well, by its \
+         new name, or remove the state to begin anew",
     );
     assert_eq!(run(&dir, &["log.1", "log"]).ok().text(), "3\n4\n");
     assert_eq!(run(&dir, &["log"]).ok().text(), "");

@@ -57,14 +57,15 @@ fn killed(dir: &Dir, args: &[&str], random: &mut Random) -> bool {
 fn check(case: &Case, number: u64, text: &str) {
     let (_, decisions, told) = case.whole(text);
     let (dir, mut random) = (Dir::new(), Random(number));
-    let args = case.args(&["--state", "state", "--save-every", "5ms", "in.tsv"]);
+    let more = ["--state", "state", "--save-every", "5ms", "in.tsv"];
+    let args = case.args(&more);
     let mut count = 0;
     // It grows while it is read: there is always something left to be killed for.
     for cut in cuts(text, kills(), &mut random) {
         dir.put("in.tsv", &text[..cut]);
         count += u64::from(killed(&dir, &args, &mut random));
     }
-    let last = dir.run_plain(&args);
+    let last = case.run(&dir, &more);
     assert!(dir.decisions() == decisions, "{count} kills, other decisions: {args:?}");
     assert_eq!(figures(&last), told, "{count} kills");
     assert!(records(&last).len() <= text.len());
