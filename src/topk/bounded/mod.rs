@@ -9,6 +9,7 @@ pub(crate) mod model;
 mod names;
 mod pane;
 mod plan;
+mod saved;
 mod sketch;
 mod slots;
 
@@ -85,6 +86,7 @@ pub struct BoundedTopK {
     time: Generations<Pane>,
     pool: Pool,
     panes: Panes,
+    lateness: Window,
     k: usize,
     /// Ticks between refreshes by upkeep.
     refresh: u64,

@@ -71,6 +71,11 @@ impl Tables {
 }
 
 impl Pane {
+    /// Known as a sum alone.
+    pub(super) fn without(first: u64) -> Pane {
+        Pane { tables: None, first, unkept: AtomicU64::new(0) }
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.tables.as_ref().map_or_else(|| self.unkept.load(Relaxed), |tables| tables.total())
     }
