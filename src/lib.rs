@@ -48,6 +48,8 @@ mod limit;
 mod maintain;
 mod math;
 mod mem;
+#[cfg(all(feature = "metrics", not(windlass_loom)))]
+pub mod metrics;
 mod origin;
 mod pane;
 mod settings;
@@ -68,7 +70,7 @@ pub use dedup::{
 pub use error::ConfigError;
 pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Place, PushRefused, Pushed};
 pub use hash::{Key, KeyHash, Namespaced, Seed};
-pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement, RingStats};
 pub use limit::{
     Admission, Algorithm, FieldList, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet, LimitSetBuilder,
     LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit, RateLimitPolicy,

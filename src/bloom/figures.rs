@@ -44,6 +44,8 @@ pub struct PaneStats {
 pub struct BloomStats {
     /// The live panes, the newest first: the first of them is the one that takes what comes.
     pub panes: Vec<PaneStats>,
+    /// The number of the first of them: pane `p` begins at tick `p * pane`.
+    pub active_pane: u64,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
     /// The share of 65,536 ids, made up for it, that were taken for seen.
@@ -146,6 +148,7 @@ impl RotatingBloom {
         let (view, panes) = self.ring.panes(0);
         let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
         let probes = self.plan.probes / u32::try_from(rows).unwrap_or(1);
+        let mut active_pane = 0;
         let (mut none, mut fullest) = (1.0, None::<f64>);
         let panes: Vec<PaneStats> = panes
             .enumerate()
@@ -153,7 +156,9 @@ impl RotatingBloom {
                 let fill = self.sample(&[pane.column]).fill;
                 let load = load_of_fill(fill.min(1.0 - 1e-9), bits as f64, f64::from(probes));
                 none *= 1.0 - block_error(load, bits as f64, probes).powf(rows as f64);
-                if i > 0 {
+                if i == 0 {
+                    active_pane = pane.last;
+                } else {
                     fullest = Some(fullest.map_or(load, |most| most.max(load)));
                 }
                 PaneStats { span: self.span(pane), fill }
@@ -162,6 +167,7 @@ impl RotatingBloom {
         let meant = self.plan.per_pane * rows as f64 / self.plan.blocks as f64;
         BloomStats {
             panes,
+            active_pane,
             expected_error: 1.0 - none,
             sampled_error: self.sampled_error(view),
             rotations: self.ring.rotations(),

@@ -88,7 +88,7 @@ impl Slots {
         Bucket(&self.words[bucket * WORDS..][..WORDS])
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = Bucket<'_>> {
+    pub(super) fn each(&self) -> impl ExactSizeIterator<Item = Bucket<'_>> {
         self.words.chunks(WORDS).map(Bucket)
     }
 
