@@ -27,8 +27,7 @@ const FIGURES: [Figure; 3] = [
 
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     let mut judge = Judge::new(args)?;
-    let metrics = Metrics::start(&args.sift.metrics, "dedup", &FIGURES)?;
-    judge.show(&metrics)?;
+    let metrics = Metrics::start(&args.sift.metrics, "dedup", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.id,
         option: "--id",

@@ -28,8 +28,7 @@ const FIGURES: [Figure; 3] = [
 
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     let mut judge = Judge::new(args)?;
-    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES)?;
-    judge.show(&metrics)?;
+    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",

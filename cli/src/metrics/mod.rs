@@ -21,17 +21,20 @@ struct Served {
 }
 
 impl Metrics {
-    /// Listens, if that is asked for. `figures`: those of the report, whose values are told as the command goes on.
+    /// Listens, if that is asked for. `figures`: those of the report, whose values are told as the command goes on. `show` adds its structures, before anybody
+    /// can ask.
     pub(crate) fn start(
         args: &MetricsArgs,
         command: &'static str,
         figures: &'static [Figure],
+        show: impl FnOnce(&Metrics) -> Result<(), Failure>,
     ) -> Result<Metrics, Failure> {
         let Some(address) = &args.metrics else { return Ok(Metrics(None)) };
         let (registry, board) = (Arc::new(Registry::new()), Arc::new(Board::new(figures)));
-        server::start(address, registry.clone())?;
-        let metrics = Metrics(Some(Served { registry, board: board.clone() }));
+        let metrics = Metrics(Some(Served { registry: registry.clone(), board: board.clone() }));
         metrics.add(command, &board)?;
+        show(&metrics)?;
+        server::start(address, registry)?;
         Ok(metrics)
     }
 

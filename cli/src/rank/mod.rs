@@ -29,8 +29,7 @@ const FIGURES: [Figure; 5] = [
 pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
     let mut room = Room::new(args)?;
-    let metrics = Metrics::start(&args.metrics, "rank", &FIGURES)?;
-    room.show(&metrics)?;
+    let metrics = Metrics::start(&args.metrics, "rank", &FIGURES, |metrics| room.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",

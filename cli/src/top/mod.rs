@@ -45,8 +45,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
         return merge::run(args, grid);
     }
     let mut counts = Counts::new(args)?;
-    let metrics = Metrics::start(&args.metrics, "top", &FIGURES)?;
-    counts.show(&metrics)?;
+    let metrics = Metrics::start(&args.metrics, "top", &FIGURES, |metrics| counts.show(metrics))?;
     let mut input = Input::new(&args.input, need(args))?;
     metrics.reads(input.read_counter());
     let started = Instant::now();

@@ -120,8 +120,18 @@ fn compare(samples: &BTreeMap<String, f64>, report: &Value, pairs: &[(&str, &str
 #[test]
 fn dedup() {
     for threads in ["1", "3"] {
-        let mut run =
-            Watched::start(&["dedup", "-q", "--window", "1h", "--emit", "none", "--threads", threads]);
+        let mut run = Watched::start(&[
+            "dedup",
+            "-q",
+            "--window",
+            "1h",
+            "--emit",
+            "none",
+            "--capacity",
+            "100",
+            "--threads",
+            threads,
+        ]);
         run.put("a\nb\na\n");
         let first = run.samples_at(3, "dedup");
         assert_eq!(first["windlass_command_duplicates_total{name=\"dedup\"}"], 1.0);
@@ -174,7 +184,7 @@ fn limit() {
         "--time",
         "1",
     ];
-    let mut run = Watched::start(&[&args[..], &["--limit", "2/60s"]].concat());
+    let mut run = Watched::start(&[&args[..], &["--limit", "2/60s", "--clients", "100"]].concat());
     run.put("0\ta\n1\ta\n2\ta\n3\tb\nsoon\tb\n5\ta\n");
     let samples = run.samples_at(5, "limit");
     let (report, _) = run.end();
@@ -192,8 +202,20 @@ fn limit() {
 
 #[test]
 fn rank() {
-    let mut run =
-        Watched::start(&["rank", "-q", "--format", "tsv", "--key", "2", "--time", "1", "--pop-every", "10s"]);
+    let mut run = Watched::start(&[
+        "rank",
+        "-q",
+        "--format",
+        "tsv",
+        "--key",
+        "2",
+        "--time",
+        "1",
+        "--pop-every",
+        "10s",
+        "--capacity",
+        "100",
+    ]);
     run.put("0\ta\n5\tb\n10\ta\n11\tc\n");
     let samples = run.samples_at(4, "rank");
     let (report, _) = run.end();
