@@ -21,8 +21,8 @@ use std::{
     time::{Duration, Instant},
 };
 use windlass::{
-    BoundedTopK, Dedup, FifoIndex, HashRing, KeyedLimiter, LimitRule, LimitSet, Node, Quota, RotatingBloom,
-    Seed, Tick, TopK, Window, WindowedCounter, WindowedTotal,
+    BloomBuilder, BoundedTopK, Dedup, FifoIndex, HashRing, KeyedLimiter, Layout, LimitRule, LimitSet, Node,
+    Quota, RotatingBloom, Seed, Tick, TopK, Window, WindowedCounter, WindowedTotal,
 };
 
 /// Of a second, at most.
@@ -59,18 +59,14 @@ fn subjects(n: u64) -> Vec<Subject> {
     let keys = usize::try_from(n).expect("small");
     let (window, pane, seed) = (Window::last_n(n), Window::last_n(n / 8), Seed(1));
     let quota = Quota::new(10, Duration::from_secs(1));
-    let bloom = |name, error| {
-        let filter = RotatingBloom::builder(window).error(error).seed(seed).build().expect("valid");
-        subject(
-            name,
-            2 * n,
-            filter,
-            |filter, i| {
-                black_box(filter.insert_at(i, Tick(i)));
-            },
-            RotatingBloom::stats,
-        )
+    let filter = |name, builder: BloomBuilder| {
+        let filter = builder.expected_ids(n).seed(seed).build().expect("valid");
+        let call = |filter: &RotatingBloom, i| {
+            black_box(filter.insert_at(i, Tick(i)));
+        };
+        subject(name, 2 * n, filter, call, RotatingBloom::stats)
     };
+    let bloom = || RotatingBloom::builder(window);
     let set = LimitSet::builder()
         .limit(LimitRule::keyed("user", quota).clients(keys))
         .limit(LimitRule::keyed("tenant", quota).clients(keys))
@@ -86,8 +82,11 @@ fn subjects(n: u64) -> Vec<Subject> {
             },
             Dedup::stats,
         ),
-        bloom("bloom, 1 %", 0.01),
-        bloom("bloom, 0.1 %", 0.001),
+        filter("bloom, 1 %", bloom().error(0.01)),
+        filter("bloom, 0.1 %", bloom().error(0.001)),
+        filter("bloom, 64 panes", bloom().error(0.01).panes(64)),
+        filter("bloom, arrays", bloom().error(0.01).layout(Layout::SeededArrays)),
+        filter("bloom, 1024", bloom().error(0.01).panes(1024).layout(Layout::SeededArrays)),
         subject(
             "limiter",
             2 * n,

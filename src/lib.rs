@@ -26,6 +26,8 @@
 //! see [`Key`]) and a [`Tick`] (nanoseconds, or an event's number). Each has a form that takes the tick (`.._at`) and a short
 //! one that reads the structure's [`Clock`].
 //!
+//! **Figures.** Each structure has `stats()`; with the feature `metrics` they go on one page, for Prometheus and as JSON.
+//!
 //! **Answers, not errors.** Building checks everything and says what is allowed ([`ConfigError`]); after that nothing panics,
 //! and "no" is a value. Types are `Send + Sync` and used through `&self`; no guards are handed out.
 //!
@@ -88,6 +90,10 @@ pub use verdict::Verdict;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
+
+#[cfg(all(doctest, feature = "metrics"))]
+#[doc = include_str!("../docs/metrics.md")]
+struct MetricsExamples;
 
 /// What `loom-tests` sees of the inside.
 #[cfg(windlass_loom)]

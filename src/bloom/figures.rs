@@ -34,7 +34,7 @@ pub struct Distinct {
 pub struct PaneStats {
     /// Which time it holds.
     pub span: PaneSpan,
-    /// The share of its bits that is set.
+    /// The share of its bits that is set, estimated from 512 to 8192 of its blocks (exact for small ones).
     pub fill: f64,
 }
 
@@ -48,7 +48,7 @@ pub struct BloomStats {
     pub active_pane: u64,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
-    /// The share of 65,536 ids, made up for it, that were taken for seen.
+    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, where each looks at more than 4 cache lines.)
     pub sampled_error: f64,
     /// How often a pane took over from the one before.
     pub rotations: u64,
@@ -127,7 +127,7 @@ impl RotatingBloom {
         loop {
             let (view, panes) = self.ring.panes(now.0);
             let columns: Vec<usize> = panes.map(|pane| pane.column).collect();
-            let sample = self.sample(&columns);
+            let sample = self.sample(&columns, SAMPLE);
             if self.ring.is_at(view) {
                 if sample.fill >= 1.0 {
                     return None;
@@ -149,11 +149,12 @@ impl RotatingBloom {
         let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
         let probes = self.plan.probes / u32::try_from(rows).unwrap_or(1);
         let mut active_pane = 0;
+        let blocks = (SAMPLE / self.plan.panes as u64).clamp(512, 8192);
         let (mut none, mut fullest) = (1.0, None::<f64>);
         let panes: Vec<PaneStats> = panes
             .enumerate()
             .map(|(i, pane)| {
-                let fill = self.sample(&[pane.column]).fill;
+                let fill = self.sample(&[pane.column], blocks).fill;
                 let load = load_of_fill(fill.min(1.0 - 1e-9), bits as f64, f64::from(probes));
                 none *= 1.0 - block_error(load, bits as f64, probes).powf(rows as f64);
                 if i == 0 {
@@ -236,10 +237,10 @@ impl RotatingBloom {
         PaneSpan { start: tick(pane.first), end: tick(pane.last.saturating_add(1)) }
     }
 
-    /// The bits that are set in any of these columns.
-    fn sample(&self, panes: &[usize]) -> Sample {
+    /// The bits that are set in any of these columns, in so many blocks or a few less.
+    fn sample(&self, panes: &[usize], most: u64) -> Sample {
         with_columns!(&self.columns, columns => {
-            let step = columns.blocks().div_ceil(SAMPLE);
+            let step = columns.blocks().div_ceil(most);
             let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
             for block in (0..columns.blocks()).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
                 let words = columns.words(0, block).len();
@@ -258,9 +259,12 @@ impl RotatingBloom {
     fn sampled_error(&self, view: View) -> f64 {
         // None of these is a real id, but by chance.
         let made_up = |i: u64| KeyHash { hi: mix(self.seed.0 ^ mix(i)), lo: mix(!i ^ mix(self.seed.0)) };
+        let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
+        let lines = (self.plan.panes as u64 * bits).div_ceil(512) * rows;
+        let ids = SAMPLE * 4 / lines.max(4);
         with_columns!(&self.columns, columns => {
-            let taken = (0..SAMPLE).filter(|&i| columns.seen(&columns.spot(made_up(i)), view).at_all).count();
-            taken as f64 / SAMPLE as f64
+            let taken = (0..ids).filter(|&i| columns.seen(&columns.spot(made_up(i)), view).at_all).count();
+            taken as f64 / ids as f64
         })
     }
 }
