@@ -48,7 +48,8 @@ pub struct BloomStats {
     pub active_pane: u64,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
-    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, where each looks at more than 4 cache lines.)
+    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, 256 at least, where each looks at more than 4 cache
+    /// lines.)
     pub sampled_error: f64,
     /// How often a pane took over from the one before.
     pub rotations: u64,
@@ -79,6 +80,12 @@ impl BloomStats {
 
 /// Blocks looked at where all of them would be too many.
 const SAMPLE: u64 = 1 << 16;
+
+/// Made-up ids that are looked at anyway.
+const LEAST: u64 = 256;
+
+/// Of made-up ids so many are looked at together, when their memory has been asked for.
+const AHEAD: usize = 16;
 
 /// The bits of some panes, in a sample of the blocks.
 struct Sample {
@@ -261,10 +268,17 @@ impl RotatingBloom {
         let made_up = |i: u64| KeyHash { hi: mix(self.seed.0 ^ mix(i)), lo: mix(!i ^ mix(self.seed.0)) };
         let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
         let lines = (self.plan.panes as u64 * bits).div_ceil(512) * rows;
-        let ids = SAMPLE * 4 / lines.max(4);
+        let ids = if lines <= 4 { SAMPLE } else { (2 * SAMPLE / lines).max(LEAST) };
+        let rounds = ids.div_ceil(AHEAD as u64);
+        let mut taken = 0_u64;
         with_columns!(&self.columns, columns => {
-            let taken = (0..ids).filter(|&i| columns.seen(&columns.spot(made_up(i)), view).at_all).count();
-            taken as f64 / ids as f64
-        })
+            for round in 0..rounds {
+                let spots: [_; AHEAD] =
+                    std::array::from_fn(|i| columns.spot(made_up(round * AHEAD as u64 + i as u64)));
+                spots.iter().for_each(|spot| columns.prefetch(spot, view));
+                taken += spots.iter().map(|spot| u64::from(columns.seen(spot, view).at_all)).sum::<u64>();
+            }
+        });
+        taken as f64 / (rounds * AHEAD as u64) as f64
     }
 }

@@ -14,7 +14,7 @@ const STEPS: u64 = 32;
 const STEP_BITS: u32 = STEPS.ilog2();
 
 /// 0 to 31 one by one, and 59 octaves up to the last of all numbers.
-const BUCKETS: usize = 60 * STEPS as usize;
+const BUCKETS: usize = 60 << STEP_BITS;
 
 /// Threads that record do not meet, up to this many.
 const SHARDS: usize = 8;
@@ -140,7 +140,7 @@ impl Latencies {
 
     /// How many took 2^`octave` ns at most: exactly.
     fn within(&self, octave: u32) -> u64 {
-        let end = (octave + 1 - STEP_BITS) as usize * STEPS as usize;
+        let end = ((octave + 1 - STEP_BITS) as usize) << STEP_BITS;
         self.counts[..end].iter().fold(0, |sum, n| sum.wrapping_add(*n))
     }
 }
