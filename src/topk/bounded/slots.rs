@@ -93,7 +93,7 @@ impl Slots {
         self.words.len() / WORDS
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = Bucket<'_>> {
+    pub(super) fn each(&self) -> impl ExactSizeIterator<Item = Bucket<'_>> {
         self.words.chunks(WORDS).map(Bucket)
     }
 
