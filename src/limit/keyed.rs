@@ -265,7 +265,10 @@ impl KeyedLimiterBuilder {
                 error(&"shared cells", "deny or allow, for sliding logs: they are no words")
             }
             OnUnknown::Share(_) if self.in_set => error(&"shared cells", "deny or allow, in a set"),
-            OnUnknown::Share(cells) => Ok((0..cells).map(|_| AtomicU64::new(0)).collect()),
+            OnUnknown::Share(cells) => match filled(cells, || AtomicU64::new(0)) {
+                Some(shared) => Ok(shared),
+                None => error(&format_args!("{cells} cells"), "what the system can allocate"),
+            },
         }
     }
 
