@@ -658,7 +658,7 @@ typedef struct windlass_bloom_stats {
     uint32_t live_panes;
     // The error to be expected from the present fill.
     double expected_error;
-    // The share of 65536 ids, made up for it, that were taken for seen.
+    // The share of up to 65536 ids, made up for it, that were taken for seen.
     double sampled_error;
     // How often a pane took over from the one before.
     uint64_t rotations;

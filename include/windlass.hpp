@@ -9,6 +9,7 @@
 //              may throw std::bad_alloc, and is not noexcept.
 // Owners       can be moved and not copied. One that was moved from, or made by default, holds nothing: its calls return
 //              WINDLASS_E_NULL.
+// Snapshots    go to a std::string, a stream or a function, and come from bytes, a stream or a function.
 // Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy, and
 //              what changes an Aggregator or truncates an Export.
 // Arrays       View takes whatever has data() and size(): std::vector, std::array, std::span, or a pointer and a length. An
@@ -36,6 +37,7 @@
 
 #if defined(__cpp_exceptions) || defined(_CPPUNWIND)
 #define WINDLASS_HAS_EXCEPTIONS 1
+#include <exception>
 #include <stdexcept>
 #else
 #define WINDLASS_HAS_EXCEPTIONS 0
@@ -83,6 +85,10 @@ inline constexpr std::uint64_t no_limit = WINDLASS_NO_LIMIT;
 
 // Nanoseconds of a clock that never goes back.
 inline std::uint64_t now() noexcept { return windlass_now_ns(); }
+
+// Nanoseconds since 1970 by the system's clock, which may be set: the wall time of snapshots. (A time_point of
+// std::chrono::system_clock has them as time_since_epoch().)
+inline std::uint64_t wall_now() noexcept { return windlass_wall_ns(); }
 
 // An array of somebody else's.
 template <class T>
@@ -485,6 +491,14 @@ Handle *made(windlass_status (*from)(const Config *, Handle **, windlass_error *
 }
 #endif
 
+// A call that explains what was wrong.
+template <class... Parameters, class... Arguments>
+Error explained(windlass_status (*call)(Parameters...), Arguments... arguments) noexcept {
+    windlass_error error = WINDLASS_ERROR_INIT;
+    const windlass_status status = call(arguments..., &error);
+    return Error(status, status == WINDLASS_OK ? "" : error.detail);
+}
+
 inline Count count(std::int64_t number) noexcept {
     return number < 0 ? Count(static_cast<windlass_status>(number), 0) : Count(WINDLASS_OK, static_cast<std::uint64_t>(number));
 }
@@ -540,6 +554,155 @@ struct Batch {
     }
 };
 
+// Whether it has write(text, n), as a std::ostream, or read(text, n) and gcount(), as a std::istream.
+template <class To, class = void>
+struct IsOutput : std::false_type {};
+template <class To>
+struct IsOutput<To, std::void_t<decltype(std::declval<To &>().write(std::declval<const char *>(), 1))>> : std::true_type {};
+template <class From, class = void>
+struct IsInput : std::false_type {};
+template <class From>
+struct IsInput<From, std::void_t<decltype(std::declval<From &>().read(std::declval<char *>(), 1).gcount())>> : std::true_type {};
+
+// Calls what is not to throw through the library. False: it has failed, or thrown, which comes again when the library has returned.
+class Guarded {
+public:
+    template <class Call>
+    bool call(Call call) noexcept {
+#if WINDLASS_HAS_EXCEPTIONS
+        try {
+            return call();
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return false;
+        }
+#else
+        return call();
+#endif
+    }
+    void again() const {
+#if WINDLASS_HAS_EXCEPTIONS
+        if (thrown_) std::rethrow_exception(thrown_);
+#endif
+    }
+
+#if WINDLASS_HAS_EXCEPTIONS
+private:
+    std::exception_ptr thrown_;
+#endif
+};
+
+// Where a snapshot goes: behind what a std::string has, to a stream, or to a function bool(std::string_view).
+template <class To>
+class Output : public Guarded {
+public:
+    explicit Output(To &to) noexcept : to_(to) {}
+
+    // A windlass_write_fn.
+    static std::int32_t write(void *context, const std::uint8_t *bytes, std::size_t len) noexcept {
+        Output &it = *static_cast<Output *>(context);
+        const std::string_view text(reinterpret_cast<const char *>(bytes), len);
+        return it.call([&]() -> bool {
+            if constexpr (std::is_same_v<To, std::string>) {
+                it.to_.append(text);
+                return true;
+            } else if constexpr (IsOutput<To>::value) {
+                return static_cast<bool>(it.to_.write(text.data(), static_cast<std::ptrdiff_t>(text.size())));
+            } else {
+                return it.to_(text);
+            }
+        })
+                   ? 0
+                   : 1;
+    }
+
+private:
+    To &to_;
+};
+
+// Where a snapshot comes from: bytes, a stream, or a function std::int64_t(char *, std::size_t) as windlass_read_fn.
+template <class From>
+class Input : public Guarded {
+public:
+    explicit Input(From &from) noexcept : from_(from) {
+        if constexpr (of_bytes) rest_ = Bytes(from);
+    }
+
+    // A windlass_read_fn.
+    static std::int64_t read(void *context, std::uint8_t *bytes, std::size_t capacity) noexcept {
+        Input &it = *static_cast<Input *>(context);
+        char *const text = reinterpret_cast<char *>(bytes);
+        std::int64_t got = -1;
+        const bool fine = it.call([&] {
+            if constexpr (of_bytes) {
+                const std::size_t len = it.rest_.size() < capacity ? it.rest_.size() : capacity;
+                if (len > 0) std::memcpy(text, it.rest_.data(), len);
+                it.rest_ = Bytes(it.rest_.data() + len, it.rest_.size() - len);
+                got = static_cast<std::int64_t>(len);
+            } else if constexpr (IsInput<From>::value) {
+                it.from_.read(text, static_cast<std::ptrdiff_t>(capacity));
+                got = it.from_.bad() ? -1 : static_cast<std::int64_t>(it.from_.gcount());
+            } else {
+                got = it.from_(text, capacity);
+            }
+            return true;
+        });
+        return fine ? got : -1;
+    }
+
+private:
+    static constexpr bool of_bytes = std::is_convertible_v<const From &, Bytes>;
+
+    From &from_;
+    Bytes rest_;
+};
+
+// Writes a snapshot: ask does, of what it is given.
+template <class To, class Ask>
+Error written(To &to, Ask ask) {
+    Output<To> output(to);
+    windlass_error error = WINDLASS_ERROR_INIT;
+    std::size_t before = 0;
+    if constexpr (std::is_same_v<To, std::string>) before = to.size();
+    const windlass_status status = ask(Output<To>::write, static_cast<void *>(&output), &error);
+    if (status == WINDLASS_OK) return Error(status);
+    if constexpr (std::is_same_v<To, std::string>) to.resize(before);
+    output.again();
+    return Error(status, error.detail);
+}
+
+} // namespace detail
+
+// What was restored, and what it goes on from.
+template <class Structure>
+struct Restored {
+    Structure structure;
+    // The tick of now: that of the snapshot, and the time that has passed since by the system's clock. Ticks count from the same origin as
+    // before: whoever has a clock that began anew adds what is missing.
+    std::uint64_t resumed;
+    // The time since the snapshot; 0 if the system's clock went back.
+    std::chrono::nanoseconds elapsed;
+    // Entries that were restored: all that the snapshot has.
+    std::uint64_t entries;
+};
+
+namespace detail {
+
+template <class Made, class Config, class Handle, class From>
+Expected<Restored<Made>> restored(windlass_status (*by)(const Config *, std::uint64_t, windlass_read_fn, void *, Handle **,
+                                                        windlass_restored *, windlass_error *),
+                                  const Config &config, From &from, Ticks wall) {
+    Input<From> input(from);
+    windlass_error error = WINDLASS_ERROR_INIT;
+    windlass_restored restored{};
+    restored.struct_size = sizeof restored;
+    Handle *handle = nullptr;
+    const windlass_status status = by(&config, wall.count(), Input<From>::read, static_cast<void *>(&input), &handle, &restored, &error);
+    if (status == WINDLASS_OK) return Restored<Made>{Made(handle), restored.resumed, span(restored.elapsed_ns), restored.entries};
+    input.again();
+    return Error(status, error.detail);
+}
+
 } // namespace detail
 
 // --- settings ---
@@ -573,7 +736,12 @@ enum class Algorithm : std::uint32_t {
     sliding_counter = WINDLASS_ALGORITHM_SLIDING_COUNTER,
     sliding_log = WINDLASS_ALGORITHM_SLIDING_LOG
 };
-enum class OnUnknown : std::uint32_t { deny = WINDLASS_ON_UNKNOWN_DENY, allow = WINDLASS_ON_UNKNOWN_ALLOW };
+enum class OnUnknown : std::uint32_t {
+    deny = WINDLASS_ON_UNKNOWN_DENY,
+    allow = WINDLASS_ON_UNKNOWN_ALLOW,
+    share = WINDLASS_ON_UNKNOWN_SHARE
+};
+enum class Inherit : std::uint32_t { as_is = WINDLASS_INHERIT_AS_IS, proportional = WINDLASS_INHERIT_PROPORTIONAL };
 enum class Keys : std::uint32_t { split = WINDLASS_KEYS_SPLIT, shared = WINDLASS_KEYS_SHARED };
 enum class OnPresent : std::uint32_t { keep = WINDLASS_ON_PRESENT_KEEP, move = WINDLASS_ON_PRESENT_MOVE };
 
@@ -744,6 +912,11 @@ public:
         raw.on_unknown = static_cast<std::uint32_t>(value);
         return *this;
     }
+    // With OnUnknown::share: how many cells such clients share.
+    LimiterConfig &shared_cells(std::uint64_t value) noexcept {
+        raw.shared_cells = value;
+        return *this;
+    }
     // Permits, time and burst by a text: "10/s burst 20". What is wrong with it: WINDLASS_OK if nothing is.
     Error quota(std::string_view text) noexcept {
         windlass_error error = WINDLASS_ERROR_INIT;
@@ -759,6 +932,14 @@ public:
     }
 
     windlass_limiter_config raw;
+};
+
+// So many permits in so long, and how many at once after a rest: without that as many as permits.
+class Quota {
+public:
+    constexpr Quota(std::uint64_t permits, Ticks per, std::uint64_t burst = 0) noexcept : raw{permits, per.count(), burst} {}
+
+    windlass_quota raw;
 };
 
 // One limit of a LimitSet: so many permits in so long. windlass_limit_rule says what the settings mean.
@@ -1093,6 +1274,21 @@ public:
 
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_dedup_maintain(handle_, now.count(), budget)); }
+
+    // Writes a snapshot of all ids and claims, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to, [&](auto... output) { return windlass_dedup_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Dedup>> restore(const DedupConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Dedup>(windlass_dedup_restore, config.raw, from, wall);
+    }
 };
 
 // Remembers the ids of a window in fixed memory: misses none, and takes a stated share of new ones for seen.
@@ -1196,6 +1392,21 @@ public:
 
     // Moves the panes on to now, with all the clearing that takes.
     windlass_status advance(Ticks now) noexcept { return windlass_bloom_advance_to(handle_, now.count()); }
+
+    // Writes a snapshot of what was put in, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to, [&](auto... output) { return windlass_bloom_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Bloom>> restore(const BloomConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Bloom>(windlass_bloom_restore, config.raw, from, wall);
+    }
 };
 
 // So many permits in so long for each of many clients.
@@ -1231,6 +1442,28 @@ public:
     YesNo forget(const Key &key, Ticks now) noexcept {
         return YesNo(detail::Single<windlass_limiter_forget, windlass_limiter_forget_hash, windlass_limiter_forget_u64>::call(handle_, key,
                                                                                                                               now.count()));
+    }
+
+    // Another quota from now on, of all clients that have none of their own. What is wrong with it: WINDLASS_OK if nothing is.
+    Error set_quota(Quota quota, Inherit inherit, Ticks now) noexcept {
+        return detail::explained(windlass_limiter_set_quota, handle_, quota.raw, static_cast<std::uint32_t>(inherit), now.count());
+    }
+
+    // A quota of its own for a client, or another one.
+    template <class Key>
+    Error set_quota_for(const Key &key, Quota quota, Inherit inherit, Ticks now) noexcept {
+        using Set = detail::Single<windlass_limiter_set_quota_for, windlass_limiter_set_quota_for_hash, windlass_limiter_set_quota_for_u64>;
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const windlass_status status = Set::call(handle_, key, quota.raw, static_cast<std::uint32_t>(inherit), now.count(), &error);
+        return Error(status, status == WINDLASS_OK ? "" : error.detail);
+    }
+
+    // The quota of all counts for a client again. Yes: it had one of its own.
+    template <class Key>
+    YesNo clear_quota_for(const Key &key, Inherit inherit, Ticks now) noexcept {
+        using Clear =
+            detail::Single<windlass_limiter_clear_quota_for, windlass_limiter_clear_quota_for_hash, windlass_limiter_clear_quota_for_u64>;
+        return YesNo(Clear::call(handle_, key, static_cast<std::uint32_t>(inherit), now.count()));
     }
 
     // Checks a batch, at the times ticks, or all at now, for costs, or 1 each, where there are none. How many are allowed. admissions, if there
@@ -1287,6 +1520,11 @@ public:
 
     // Gives back all that was taken. Yes: there was something.
     YesNo forget(Ticks now) noexcept { return YesNo(windlass_global_limiter_forget(handle_, now.count())); }
+
+    // Another quota from now on. What is wrong with it: WINDLASS_OK if nothing is.
+    Error set_quota(Quota quota, Inherit inherit, Ticks now) noexcept {
+        return detail::explained(windlass_global_limiter_set_quota, handle_, quota.raw, static_cast<std::uint32_t>(inherit), now.count());
+    }
 };
 
 // Several limits in one decision: by all of them, or by none.
@@ -1335,6 +1573,12 @@ public:
     // Gives all of it back.
     Settled cancel(const Reservation &ticket, Ticks now) noexcept {
         return Settled(windlass_limitset_cancel(handle_, &ticket, now.count()), 0);
+    }
+
+    // Another quota from now on for the limit of this name; what was used stays used. What is wrong with it: WINDLASS_OK if nothing is.
+    Error set_quota(const std::string &name, Quota quota, Ticks now) noexcept {
+        if (name.find('\0') != std::string::npos) return Error(WINDLASS_E_ARG, "name: has a NUL");
+        return detail::explained(windlass_limitset_set_quota, handle_, name.c_str(), quota.raw, now.count());
     }
 
     Result<windlass_limitset_stats> stats() const noexcept { return detail::stats(windlass_limitset_get_stats, handle_); }
@@ -1429,6 +1673,22 @@ public:
     windlass_status count_all(View<const Hash> keys, Ticks now, View<std::uint64_t> counts) const noexcept {
         if (counts.size() != keys.size()) return WINDLASS_E_RANGE;
         return windlass_counter_count_hashes(handle_, keys.data(), keys.size(), now.count(), counts.data());
+    }
+
+    // Writes a snapshot of all counts, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to,
+                               [&](auto... output) { return windlass_counter_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Counter>> restore(const CounterConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Counter>(windlass_counter_restore, config.raw, from, wall);
     }
 };
 
@@ -1632,6 +1892,21 @@ public:
         const windlass_status status =
             detail::Single<windlass_topk_count, windlass_topk_count_hash, windlass_topk_count_u64>::call(handle_, key, now.count(), &count);
         return Count(status, count);
+    }
+
+    // Writes a snapshot of all keys and counts, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error save(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to, [&](auto... output) { return windlass_topk_save(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what save has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<TopK>> restore(const TopKConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<TopK>(windlass_topk_restore, config.raw, from, wall);
     }
 };
 
@@ -1863,6 +2138,21 @@ public:
 
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(std::size_t budget) noexcept { return YesNo(windlass_fifo_maintain(handle_, budget)); }
+
+    // Writes a snapshot of all entries, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to, [&](auto... output) { return windlass_fifo_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Fifo>> restore(const FifoConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Fifo>(windlass_fifo_restore, config.raw, from, wall);
+    }
 };
 
 // A consistent-hash ring with weighted virtual nodes.
@@ -1929,6 +2219,21 @@ public:
     }
 
     Result<windlass_ring_stats> stats() const noexcept { return detail::stats(windlass_ring_get_stats, handle_); }
+
+    // Writes a snapshot of the nodes, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks wall = wall_now()) const {
+        return detail::written(to, [&](auto... output) { return windlass_ring_snapshot(handle_, wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Ring>> restore(const RingConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Ring>(windlass_ring_restore, config.raw, from, wall);
+    }
 };
 
 } // namespace windlass

@@ -6,6 +6,7 @@ use crate::{
     args::SiftArgs,
     failure::Failure,
     input::{Batch, Input, Need, Next},
+    metrics::Metrics,
     output::{Decisions, Progress, Records},
     state::{self, Keep, Loaded, State},
 };
@@ -24,6 +25,9 @@ pub(crate) trait Sifter {
     /// Gives the marks of a batch, up to an event at which it has to stop.
     fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure>;
 
+    /// The figures that are served.
+    fn told(&self) -> [u64; 3];
+
     /// What outlives the run, if that is possible.
     fn kept(&self) -> Option<&dyn Keep> {
         None
@@ -35,17 +39,19 @@ pub(crate) fn sift(
     args: &SiftArgs,
     need: Need<'_>,
     passed: Passed,
+    metrics: &Metrics,
     (mut state, loaded): (Option<State>, Option<Loaded>),
     judge: &mut impl Sifter,
 ) -> Result<(Input, Duration), Failure> {
     let mut input = Input::new(&args.input, need)?;
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let mut decisions = Decisions::open(args.decisions.as_deref(), state.is_some(), loaded.as_ref())?;
+    metrics.reads(input.read_counter());
     let started = Instant::now();
     let begun = loaded.is_some_and(|loaded| loaded.header());
     let mut records = (passed != Passed::None).then(|| Records::stdout(begun));
     let out = (passed, records.as_mut(), decisions.as_mut());
-    stream(args.output.quiet, &mut input, out, state.as_mut(), judge)?;
+    stream(args.output.quiet, &mut input, out, metrics, state.as_mut(), judge)?;
     if let (Some(state), Some(kept)) = (&mut state, judge.kept()) {
         state.save(&input, records.as_mut(), decisions.as_mut(), kept)?;
     }
@@ -59,6 +65,7 @@ fn stream(
     quiet: bool,
     input: &mut Input,
     (passed, mut records, mut decisions): (Passed, Option<&mut Records>, Option<&mut Decisions>),
+    metrics: &Metrics,
     mut state: Option<&mut State>,
     judge: &mut impl Sifter,
 ) -> Result<(), Failure> {
@@ -68,6 +75,7 @@ fn stream(
         match state::next(input, state.as_deref()) {
             Ok(Next::Batch(batch)) => {
                 let trouble = judge.mark(&batch, &mut marks);
+                metrics.tell(&judge.told());
                 if let Some(records) = &mut records {
                     match passed {
                         Passed::Marked(this) => records.write(&batch, &marks, |mark| mark == this)?,
@@ -84,6 +92,7 @@ fn stream(
                     return Err(trouble);
                 }
                 progress.advance(marks.len() as u64);
+                metrics.skipped(input.skipped().records);
             }
             Ok(Next::Nothing) => {}
             Ok(Next::End) => break,

@@ -7,11 +7,20 @@ static inline wl_number wl_bloom_seed(const windlass_bloom *it) {
     answer.code = windlass_bloom_seed(it, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_bloom_snapshot(const windlass_bloom *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_bloom_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_bloom_restore(const windlass_bloom_config *config, uint64_t wall, uintptr_t stream, windlass_bloom **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_bloom_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -466,6 +475,35 @@ func (it *Bloom) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_bloom_maintain_at(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Snapshot writes a snapshot of what was put in to w, for RestoreBloom, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *Bloom) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_bloom_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreBloom makes a Bloom of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreBloom(config BloomConfig, r io.Reader, wall time.Time) (*Bloom, Restored, error) {
+	var settings C.windlass_bloom_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Bloom{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_bloom_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Bloom).Close)
+	return made, restored, nil
 }
 
 // BloomStats is what a Bloom tells of itself.

@@ -2,8 +2,8 @@
 
 package windlass
 
-// Nothing that C gets is kept after the call, and nothing is called back: so what is on the stack can stay there. (A test holds the list
-// against the calls.)
+// Nothing that C gets is kept after the call, and nothing is called back: so what is on the stack can stay there. But for what writes and reads
+// snapshots, whose names begin with wl_back. (A test holds the list against the calls.)
 
 /*
 #include "handles.h"
@@ -259,6 +259,8 @@ package windlass
 #cgo nocallback windlass_global_limiter_free
 #cgo noescape windlass_global_limiter_new
 #cgo nocallback windlass_global_limiter_new
+#cgo noescape windlass_global_limiter_set_quota
+#cgo nocallback windlass_global_limiter_set_quota
 #cgo noescape windlass_hash_bytes
 #cgo nocallback windlass_hash_bytes
 #cgo noescape windlass_hash_u64
@@ -271,6 +273,12 @@ package windlass
 #cgo nocallback windlass_limiter_check_packed
 #cgo noescape windlass_limiter_check_u64s
 #cgo nocallback windlass_limiter_check_u64s
+#cgo noescape windlass_limiter_clear_quota_for
+#cgo nocallback windlass_limiter_clear_quota_for
+#cgo noescape windlass_limiter_clear_quota_for_hash
+#cgo nocallback windlass_limiter_clear_quota_for_hash
+#cgo noescape windlass_limiter_clear_quota_for_u64
+#cgo nocallback windlass_limiter_clear_quota_for_u64
 #cgo noescape windlass_limiter_config_init
 #cgo nocallback windlass_limiter_config_init
 #cgo noescape windlass_limiter_config_memory_bytes
@@ -293,6 +301,14 @@ package windlass
 #cgo nocallback windlass_limiter_memory_bytes
 #cgo noescape windlass_limiter_new
 #cgo nocallback windlass_limiter_new
+#cgo noescape windlass_limiter_set_quota
+#cgo nocallback windlass_limiter_set_quota
+#cgo noescape windlass_limiter_set_quota_for
+#cgo nocallback windlass_limiter_set_quota_for
+#cgo noescape windlass_limiter_set_quota_for_hash
+#cgo nocallback windlass_limiter_set_quota_for_hash
+#cgo noescape windlass_limiter_set_quota_for_u64
+#cgo nocallback windlass_limiter_set_quota_for_u64
 #cgo noescape windlass_limitset_config_init
 #cgo nocallback windlass_limitset_config_init
 #cgo noescape windlass_limitset_free
@@ -303,6 +319,8 @@ package windlass
 #cgo nocallback windlass_limitset_maintain
 #cgo noescape windlass_limitset_new
 #cgo nocallback windlass_limitset_new
+#cgo noescape windlass_limitset_set_quota
+#cgo nocallback windlass_limitset_set_quota
 #cgo noescape windlass_ring_add
 #cgo nocallback windlass_ring_add
 #cgo noescape windlass_ring_config_init

@@ -32,11 +32,20 @@ static inline wl_number wl_counter_total_complete(const windlass_counter *it, ui
     answer.code = windlass_counter_total_complete(it, now, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_counter_snapshot(const windlass_counter *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_counter_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_counter_restore(const windlass_counter_config *config, uint64_t wall, uintptr_t stream, windlass_counter **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_counter_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -294,6 +303,35 @@ func (it *Counter) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_counter_maintain_at(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Snapshot writes a snapshot of all counts to w, for RestoreCounter, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *Counter) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_counter_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreCounter makes a Counter of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreCounter(config CounterConfig, r io.Reader, wall time.Time) (*Counter, Restored, error) {
+	var settings C.windlass_counter_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Counter{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_counter_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Counter).Close)
+	return made, restored, nil
 }
 
 // CounterStats is what a Counter tells of itself.

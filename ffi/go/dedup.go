@@ -24,11 +24,20 @@ static inline wl_number wl_dedup_seed(const windlass_dedup *it) {
     answer.code = windlass_dedup_seed(it, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_dedup_snapshot(const windlass_dedup *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_dedup_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_dedup_restore(const windlass_dedup_config *config, uint64_t wall, uintptr_t stream, windlass_dedup **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_dedup_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -361,6 +370,35 @@ func (it *Dedup) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_dedup_maintain(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Snapshot writes a snapshot of all ids and claims to w, for RestoreDedup, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *Dedup) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_dedup_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreDedup makes a Dedup of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreDedup(config DedupConfig, r io.Reader, wall time.Time) (*Dedup, Restored, error) {
+	var settings C.windlass_dedup_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Dedup{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_dedup_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Dedup).Close)
+	return made, restored, nil
 }
 
 // DedupStats is what a Dedup tells of itself.

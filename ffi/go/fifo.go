@@ -37,11 +37,20 @@ static inline wl_number wl_fifo_count_before(const windlass_fifo *it, uint64_t t
     answer.code = windlass_fifo_count_before(it, time, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_fifo_snapshot(const windlass_fifo *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_fifo_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_fifo_restore(const windlass_fifo_config *config, uint64_t wall, uintptr_t stream, windlass_fifo **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_fifo_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -493,6 +502,35 @@ func (it *Fifo) Maintain(budget int) (bool, error) {
 	code := C.windlass_fifo_maintain(it.handle, C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Snapshot writes a snapshot of all entries to w, for RestoreFifo, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *Fifo) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_fifo_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreFifo makes a Fifo of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreFifo(config FifoConfig, r io.Reader, wall time.Time) (*Fifo, Restored, error) {
+	var settings C.windlass_fifo_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Fifo{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_fifo_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Fifo).Close)
+	return made, restored, nil
 }
 
 // FifoStats is what a Fifo tells of itself.

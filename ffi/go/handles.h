@@ -21,4 +21,12 @@ struct windlass_ring { uint8_t opaque; };
 /* What calls return that would write through a pointer: so nothing has to be on Go's heap for that. */
 typedef struct wl_number { int32_t code; uint64_t value; } wl_number;
 
+/* Of Go: snapshot.go. What it is to write to or read from it finds by a handle. */
+extern int32_t windlassGoWrite(uintptr_t stream, uint8_t *bytes, size_t len);
+extern int64_t windlassGoRead(uintptr_t stream, uint8_t *bytes, size_t capacity);
+static inline int32_t wl_write(void *stream, const uint8_t *bytes, size_t len) {
+    return windlassGoWrite((uintptr_t)stream, (uint8_t *)bytes, len);
+}
+static inline int64_t wl_read(void *stream, uint8_t *bytes, size_t capacity) { return windlassGoRead((uintptr_t)stream, bytes, capacity); }
+
 #endif

@@ -78,6 +78,8 @@ type LimiterConfig struct {
 	Seed      *uint64
 	Algorithm Algorithm
 	OnUnknown OnUnknown
+	// With OnUnknownShare: how many cells such clients share.
+	SharedCells uint64
 }
 
 func (config *LimiterConfig) fill(c *C.windlass_limiter_config) error {
@@ -118,6 +120,9 @@ func (config *LimiterConfig) fill(c *C.windlass_limiter_config) error {
 	}
 	if config.OnUnknown != 0 {
 		c.on_unknown = C.uint32_t(config.OnUnknown)
+	}
+	if config.SharedCells != 0 {
+		c.shared_cells = C.uint64_t(config.SharedCells)
 	}
 	return nil
 }
@@ -306,6 +311,89 @@ func (it *Limiter) ForgetUint64(key uint64, now Ticks) (bool, error) {
 	return yes(code)
 }
 
+// Quota is so many permits in so long, and how many at once after a rest.
+type Quota struct {
+	Permits uint64
+	// The time for so many permits, in nanoseconds.
+	Per Ticks
+	// 0: as many as Permits.
+	Burst uint64
+}
+
+func (q Quota) c() C.windlass_quota {
+	return C.windlass_quota{permits: C.uint64_t(q.Permits), per_ns: C.uint64_t(q.Per), burst: C.uint64_t(q.Burst)}
+}
+
+// SetQuota sets another quota from now on, of all clients that have none of their own, known or not. inherit says what becomes of what was used.
+// The error of a quota that it cannot have names it.
+func (it *Limiter) SetQuota(quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_limiter_set_quota(it.handle, quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
+// SetQuotaFor gives a client a quota of its own from now on, whatever SetQuota says later; or another one, if it has one. The error of a
+// quota that it cannot have names it.
+func (it *Limiter) SetQuotaFor(key []byte, quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_limiter_set_quota_for(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)), quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
+// SetQuotaForString is SetQuotaFor for a string, the same key as its bytes; it is not copied.
+func (it *Limiter) SetQuotaForString(key string, quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_limiter_set_quota_for(it.handle, (*C.uint8_t)(stringPointer(key)), C.size_t(len(key)), quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
+// SetQuotaForHash is SetQuotaFor for a key whose hash is known.
+func (it *Limiter) SetQuotaForHash(key Hash, quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_limiter_set_quota_for_hash(it.handle, key.c(), quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
+// SetQuotaForUint64 is SetQuotaFor for a number.
+func (it *Limiter) SetQuotaForUint64(key uint64, quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_limiter_set_quota_for_u64(it.handle, C.uint64_t(key), quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
+// ClearQuotaFor lets the quota of all count for a client again. True: it had one of its own.
+func (it *Limiter) ClearQuotaFor(key []byte, inherit Inherit, now Ticks) (bool, error) {
+	code := C.windlass_limiter_clear_quota_for(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)), C.uint32_t(inherit), C.uint64_t(now))
+	runtime.KeepAlive(it)
+	return yes(code)
+}
+
+// ClearQuotaForString is ClearQuotaFor for a string, the same key as its bytes; it is not copied.
+func (it *Limiter) ClearQuotaForString(key string, inherit Inherit, now Ticks) (bool, error) {
+	code := C.windlass_limiter_clear_quota_for(it.handle, (*C.uint8_t)(stringPointer(key)), C.size_t(len(key)), C.uint32_t(inherit), C.uint64_t(now))
+	runtime.KeepAlive(it)
+	return yes(code)
+}
+
+// ClearQuotaForHash is ClearQuotaFor for a key whose hash is known.
+func (it *Limiter) ClearQuotaForHash(key Hash, inherit Inherit, now Ticks) (bool, error) {
+	code := C.windlass_limiter_clear_quota_for_hash(it.handle, key.c(), C.uint32_t(inherit), C.uint64_t(now))
+	runtime.KeepAlive(it)
+	return yes(code)
+}
+
+// ClearQuotaForUint64 is ClearQuotaFor for a number.
+func (it *Limiter) ClearQuotaForUint64(key uint64, inherit Inherit, now Ticks) (bool, error) {
+	code := C.windlass_limiter_clear_quota_for_u64(it.handle, C.uint64_t(key), C.uint32_t(inherit), C.uint64_t(now))
+	runtime.KeepAlive(it)
+	return yes(code)
+}
+
 // CheckPacked checks many calls at once, in order, at the times ticks, or all at now if ticks is nil; call i costs costs[i], or 1 if costs is
 // nil. It returns how many are allowed. answers may be nil.
 func (it *Limiter) CheckPacked(keys *Packed, costs []uint64, now Ticks, ticks []Ticks, answers *Admissions) (int, error) {
@@ -479,4 +567,12 @@ func (it *GlobalLimiter) Forget(now Ticks) (bool, error) {
 	code := C.windlass_global_limiter_forget(it.handle, C.uint64_t(now))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// SetQuota sets another quota from now on. inherit says what becomes of what was used. The error of a quota that it cannot have names it.
+func (it *GlobalLimiter) SetQuota(quota Quota, inherit Inherit, now Ticks) error {
+	e := newError()
+	code := C.windlass_global_limiter_set_quota(it.handle, quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
 }

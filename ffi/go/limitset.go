@@ -182,6 +182,20 @@ func (it *LimitSet) Cancel(reservation Reservation, now Ticks) (Settled, error) 
 	return Settled(code), status(code)
 }
 
+// SetQuota sets another quota from now on for the limit of this name; permits that were used stay used. The error of a quota that it cannot have,
+// or of a name that no limit has, says so.
+func (it *LimitSet) SetQuota(name string, quota Quota, now Ticks) error {
+	if strings.IndexByte(name, 0) >= 0 {
+		return &Error{ErrArg, "name: has a NUL"}
+	}
+	text := C.CString(name)
+	defer C.free(unsafe.Pointer(text))
+	e := newError()
+	code := C.windlass_limitset_set_quota(it.handle, text, quota.c(), C.uint64_t(now), &e)
+	runtime.KeepAlive(it)
+	return explained(code, &e)
+}
+
 // Stats tells plain figures.
 func (it *LimitSet) Stats() (LimitSetStats, error) {
 	var c C.windlass_limitset_stats

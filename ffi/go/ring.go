@@ -2,11 +2,21 @@ package windlass
 
 /*
 #include "handles.h"
+
+static inline windlass_status wl_back_ring_snapshot(const windlass_ring *it, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_ring_snapshot(it, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_ring_restore(const windlass_ring_config *config, uint64_t wall, uintptr_t stream, windlass_ring **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_ring_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -216,6 +226,35 @@ func (it *Ring) Stats() (RingStats, error) {
 		to.read(&c)
 	}
 	return to, status(code)
+}
+
+// Snapshot writes a snapshot of the nodes to w, for RestoreRing, on any machine. Others go on meanwhile. wall is time.Now().
+// What w returns as its error is returned.
+func (it *Ring) Snapshot(w io.Writer, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_ring_snapshot(it.handle, nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreRing makes a Ring of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreRing(config RingConfig, r io.Reader, wall time.Time) (*Ring, Restored, error) {
+	var settings C.windlass_ring_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Ring{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_ring_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Ring).Close)
+	return made, restored, nil
 }
 
 // RingStats is what a Ring tells of itself.

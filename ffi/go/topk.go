@@ -22,11 +22,20 @@ static inline wl_number wl_topk_total(const windlass_topk *it, uint64_t now) {
     answer.code = windlass_topk_total(it, now, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_topk_save(const windlass_topk *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_topk_save(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_topk_restore(const windlass_topk_config *config, uint64_t wall, uintptr_t stream, windlass_topk **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_topk_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -374,6 +383,35 @@ func (it *TopK) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_topk_maintain_at(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Save writes a snapshot of all keys and counts to w, for RestoreTopK, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *TopK) Save(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_topk_save(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreTopK makes a TopK of what Save has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreTopK(config TopKConfig, r io.Reader, wall time.Time) (*TopK, Restored, error) {
+	var settings C.windlass_topk_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &TopK{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_topk_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*TopK).Close)
+	return made, restored, nil
 }
 
 // TopKStats is what a TopK tells of itself.

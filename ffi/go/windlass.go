@@ -54,6 +54,8 @@ const (
 	ErrStructSize = Status(C.WINDLASS_E_STRUCT_SIZE)
 	ErrFormat     = Status(C.WINDLASS_E_FORMAT)
 	ErrMismatch   = Status(C.WINDLASS_E_MISMATCH)
+	ErrIO         = Status(C.WINDLASS_E_IO)
+	ErrSnapshot   = Status(C.WINDLASS_E_SNAPSHOT)
 )
 
 // ErrClosed is what calls return after Close.
@@ -82,6 +84,14 @@ func failure(code C.windlass_status, e *C.windlass_error) error {
 		return ErrClosed
 	}
 	return &Error{Status(code), C.GoString(&e.detail[0])}
+}
+
+// explained is what was wrong, if anything was.
+func explained(code C.windlass_status, e *C.windlass_error) error {
+	if code == 0 {
+		return nil
+	}
+	return failure(code, e)
 }
 
 func status[N ~int32](code N) error {
@@ -195,6 +205,7 @@ type (
 	Algorithm uint32
 	OnUnknown uint32
 	OnPresent uint32
+	Inherit   uint32
 )
 
 // Values of settings; those that are 0 are the defaults.
@@ -235,6 +246,10 @@ const (
 
 	OnUnknownDeny  = OnUnknown(C.WINDLASS_ON_UNKNOWN_DENY)
 	OnUnknownAllow = OnUnknown(C.WINDLASS_ON_UNKNOWN_ALLOW)
+	OnUnknownShare = OnUnknown(C.WINDLASS_ON_UNKNOWN_SHARE)
+
+	InheritAsIs         = Inherit(C.WINDLASS_INHERIT_AS_IS)
+	InheritProportional = Inherit(C.WINDLASS_INHERIT_PROPORTIONAL)
 
 	OnPresentKeep = OnPresent(C.WINDLASS_ON_PRESENT_KEEP)
 	OnPresentMove = OnPresent(C.WINDLASS_ON_PRESENT_MOVE)

@@ -184,7 +184,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 16] = [
+    const ALL: [windlass_status; 18] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,

@@ -285,16 +285,15 @@ fn twin_rows_read_with_relaxed() {
     with(Twin::RelaxedRow, beside_a_snapshot);
 }
 
-/// Generations leave while a snapshot is taken: what is kept of one is all of it.
+/// A generation leaves while a snapshot is taken: what is kept of one is all of it. (It leaves by upkeep, which clears nothing here: in this build
+/// nothing waits for the end of calls.)
 #[test]
-fn a_snapshot_while_generations_leave() {
-    bounded(100, || {
+fn a_snapshot_while_a_generation_leaves() {
+    bounded_by_two(20, || {
         let c = counter(2, 2);
-        c.add(7, 0);
         c.add(7, 1);
         let snapshot = beside(&c, |c| c.copy(2));
-        c.add(7, 2);
-        c.add(7, 5);
+        c.maintain(5);
         let copy = snapshot.join().unwrap();
         // In the pane of 1 it is there, or the copy knows of a pane by which it has left.
         assert!(copy.count(7, 1) >= 1 || !copy.add(7, 1), "an add is lost in the copy");

@@ -103,13 +103,13 @@ impl BloomBuilder {
             let seed = self.seed.unwrap_or_else(Seed::random);
             self.write_page(&file, seed, &settings_of(self.window, self.lateness, &plan)).map_err(broken)?;
         }
-        let (header, reader) = read_page(&mut file)?;
+        let reader = read_page(&mut file)?;
         reader.agree(
             self.window.counts_events(),
             self.seed,
             &settings_of(self.window, self.lateness, &plan),
         )?;
-        let seed = header.seed;
+        let seed = reader.header().seed;
         match file.metadata().map_err(broken)?.len() {
             length if length == PAGE as u64 => file.set_len(size).map_err(broken)?,
             length if length == size => {}
@@ -174,7 +174,7 @@ impl BloomBuilder {
 }
 
 /// What the first page of a file says.
-fn read_page(file: &mut File) -> Result<(Header, Reader<io::Cursor<Vec<u8>>>), RestoreError> {
+fn read_page(file: &mut File) -> Result<Reader<io::Cursor<Vec<u8>>>, RestoreError> {
     let mut page = Vec::new();
     let broken = |source| RestoreError::Io { at: 0, source };
     file.rewind().map_err(broken)?;
@@ -191,8 +191,7 @@ fn read_page(file: &mut File) -> Result<(Header, Reader<io::Cursor<Vec<u8>>>), R
         return Err(RestoreError::Damaged { at: 8, part: "byte order", problem: problem.into() });
     }
     let header = io::Cursor::new(page.split_off(MAGIC.len() + 8));
-    let reader = Reader::begin(header, Kind::Bloom)?;
-    Ok((reader.header().clone(), reader))
+    Reader::begin(header, Kind::Bloom)
 }
 
 impl RotatingBloom {

@@ -94,7 +94,7 @@ proptest! {
         }
         let Restored { structure: copy, resumed, elapsed, entries, .. } = restore(builder, &snapshot(&bloom, now), 0);
         prop_assert_eq!((resumed, elapsed), (Tick(now), Duration::ZERO));
-        prop_assert!(entries >= 1 && entries <= 8);
+        prop_assert!((1..=8).contains(&entries));
         let mut other = now;
         for (i, step) in after.iter().enumerate() {
             let (mine, its) = (take(&bloom, step, &mut now), take(&copy, step, &mut other));
@@ -312,7 +312,10 @@ fn other_settings() {
         assert_eq!(copy.structure.seed(), Seed(3));
     }
     let dedup = Dedup::builder(second).capacity(10).build().expect("valid");
-    drop(dedup);
+    let mut other = Vec::new();
+    dedup.snapshot_at(&mut other, Tick(5), WALL).expect("in memory");
+    let kind = base().restore(&other[..], WALL).expect_err("another structure");
+    assert!(matches!(kind, RestoreError::Kind { .. }), "{kind}");
     let wrong = base().error(2.0).restore(&bytes[..], WALL).expect_err("no such error");
     assert!(matches!(wrong, RestoreError::Config(_)), "{wrong}");
     let foreign = base().restore(&b"GIF89a.................."[..], WALL).expect_err("not a snapshot");

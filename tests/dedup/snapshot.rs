@@ -261,14 +261,16 @@ fn long_ids() {
 #[test]
 fn while_writers_go_on() {
     const THREADS: usize = 3;
-    const EACH: u64 = 30_000;
+    const EACH: u64 = 10_000;
+    const WINDOW: u64 = 8_000;
+    const MOST: usize = 20;
     for (identity, max_memory) in
         [(Identity::Hash, None), (Identity::Hash, Some(64 * MIB)), (Identity::Bytes, Some(64 * MIB))]
     {
-        // The last 20,000 of the ticks are kept, of which each id takes one.
-        let builder = Dedup::builder(Window::last_n(20_000)).identity(identity).seed(Seed(7));
+        // The last 8,000 of the ticks are kept, of which each id takes one.
+        let builder = Dedup::builder(Window::last_n(WINDOW)).identity(identity).seed(Seed(7));
         let builder = match max_memory {
-            None => builder.capacity(40_000),
+            None => builder.capacity(16_000),
             Some(bytes) => builder.capacity(10).max_memory(bytes),
         };
         let dedup = builder.clone().build().expect("valid");
@@ -299,7 +301,7 @@ fn while_writers_go_on() {
             let writer = scope.spawn(|| {
                 begin.wait();
                 let mut snapshots = Vec::new();
-                while !done.load(SeqCst) || snapshots.len() < 3 {
+                while snapshots.len() < 3 || !done.load(SeqCst) && snapshots.len() < MOST {
                     let before: Vec<u64> = answered.iter().map(|n| n.load(SeqCst)).collect();
                     let bytes = written(&dedup, 0);
                     snapshots.push((before, bytes, next.load(SeqCst)));
@@ -325,7 +327,7 @@ fn while_writers_go_on() {
                     assert!(seen.is_none_or(|seen| (at..=end).contains(&seen)), "{id}: {seen:?}, not {at}");
                     // Its window was not over when the snapshot was done.
                     assert!(
-                        seen.is_some() || i >= answered || at + 20_000 <= end,
+                        seen.is_some() || i >= answered || at + WINDOW <= end,
                         "{id} of {at} is missing at {end}"
                     );
                 }

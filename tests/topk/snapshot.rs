@@ -49,7 +49,7 @@ fn add(top: &TopK, key: u64, n: u64, now: u64) -> Added {
     let now = Tick(now);
     match key % 20 {
         0..8 => top.add_at(key, n, now),
-        8..12 => top.add_at(Seed(1).hash(&key.to_le_bytes()), n, now),
+        8..12 => top.add_at(Seed(1).hash(key.to_le_bytes()), n, now),
         12 => top.add_at("x".repeat(TopK::MAX_LEN + 1), n, now),
         13 => top.add_at(format!("a key that is longer than others: {key}"), n, now),
         _ => top.add_at(format!("/{key}"), n, now),
@@ -103,7 +103,7 @@ proptest! {
 }
 
 /// Lets the others go on to their end, also when a test fails.
-struct Free<'a>(&'a AtomicU64);
+pub(crate) struct Free<'a>(pub(crate) &'a AtomicU64);
 
 impl Drop for Free<'_> {
     fn drop(&mut self) {

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Bytes, Count, InputArgs, OutputArgs, SaveArgs, Span, StateArgs};
+use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -22,8 +22,8 @@ use super::{Bytes, Count, InputArgs, OutputArgs, SaveArgs, Span, StateArgs};
 /// With --approx it takes the memory that it is given, whatever the keys are. Each count then lies between two bounds, which are told in the table and always
 /// hold, and so does what any other key has at most; a list that is exact all the same is certified.
 ///
-/// With --state the lines of panes that are not over when a run ends are left to the next one: each line is written once. With --approx and with --merge
-/// there is none.
+/// With --state the lines of panes that are not over when a run ends are left to the next one: each line is written once. There is none with
+/// --merge.
 ///
 /// With --merge every file is counted by a thread of its own, as if on a machine of its own, and what they know is put together in the end.
 #[derive(Debug, Args)]
@@ -39,6 +39,7 @@ use super::{Bytes, Count, InputArgs, OutputArgs, SaveArgs, Span, StateArgs};
 )))]
 #[command(mut_arg("source", |arg| arg.help("Keys of different sources never meet: this field says which source")))]
 #[command(mut_arg("each", |arg| arg.help("jsonl: this field is an array and every element an event; `@` is the element")))]
+#[command(mut_arg("metrics", |arg| arg.conflicts_with("merge")))]
 #[command(mut_arg("report", |arg| arg.help(
     "The summary's form [default: text]. It goes to stderr; json takes the table's place on stdout"
 )))]
@@ -59,7 +60,7 @@ pub(crate) struct TopArgs {
     #[arg(long, help_heading = "Output")]
     pub(crate) every_pane: bool,
     /// Keep to --memory, with counts between bounds
-    #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory", "state"])]
+    #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory"])]
     pub(crate) approx: bool,
     /// With --approx: all that it may take, of each file with --merge: 64K, 1M (powers of 1024) [default: 1M]
     #[arg(long, value_name = "SIZE", help_heading = "Memory", requires = "approx")]
@@ -78,4 +79,6 @@ pub(crate) struct TopArgs {
     pub(crate) lateness: Span,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }

@@ -1,6 +1,6 @@
 //! Fresh or duplicate: by the ids themselves, or by a filter.
 
-use std::{io, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use windlass::{
     ConfigError, Dedup, KeyHash, OnFull, Refresh, Refused, RotatingBloom, Seed, Tick, Verdict, Window,
@@ -9,7 +9,9 @@ use windlass::{
 use crate::{
     args::{DedupArgs, OnFullKind},
     failure::Failure,
-    filter, room,
+    filter,
+    metrics::Metrics,
+    room,
     state::Loaded,
 };
 
@@ -32,6 +34,14 @@ impl Judge {
             (true, _) => Ok(Judge::Approx(Box::new(Approx::new(args, loaded)?))),
             (false, Some(panes)) => Err(Failure::bad(format_args!("--panes {panes} needs --approx"))),
             (false, None) => Ok(Judge::Exact(Box::new(Exact::new(args, loaded)?))),
+        }
+    }
+
+    /// Has what it goes by served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        match self {
+            Judge::Exact(exact) => metrics.add("ids", &exact.dedup),
+            Judge::Approx(approx) => metrics.add("filter", &approx.filter),
         }
     }
 
@@ -108,7 +118,7 @@ fn refused(args: &DedupArgs, error: &ConfigError) -> Option<Failure> {
 }
 
 pub(super) struct Exact {
-    pub(super) dedup: Dedup,
+    pub(super) dedup: Arc<Dedup>,
     on_full: OnFullKind,
     verdicts: Vec<Result<Verdict, Refused>>,
 }
@@ -128,7 +138,7 @@ impl Exact {
             None => builder.build().map_err(refused)?,
             Some(loaded) => loaded.restore(|rest| builder.restore(rest, Duration::ZERO), refused)?,
         };
-        Ok(Exact { dedup, on_full: args.on_full, verdicts: Vec::new() })
+        Ok(Exact { dedup: Arc::new(dedup), on_full: args.on_full, verdicts: Vec::new() })
     }
 
     fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) -> Option<Refused> {
@@ -148,7 +158,7 @@ impl Exact {
 }
 
 pub(super) struct Approx {
-    pub(super) filter: RotatingBloom,
+    pub(super) filter: Arc<RotatingBloom>,
     refresh: bool,
     /// Ticks in a pane, and where the next one begins.
     pane: u64,
@@ -172,7 +182,7 @@ impl Approx {
             Some(loaded) => loaded.restore(|rest| builder.restore(rest, Duration::ZERO), refused)?,
         };
         let pane = filter.plan().pane.ticks().unwrap_or(1);
-        Ok(Approx { filter, refresh: args.refresh, pane, next: 0 })
+        Ok(Approx { filter: Arc::new(filter), refresh: args.refresh, pane, next: 0 })
     }
 
     fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) {

@@ -13,6 +13,7 @@ use crate::{
     args::{DedupArgs, EmitKind, Span},
     failure::Failure,
     input::{Batch, Need, Skipped},
+    metrics::{Figure, Metrics},
     output, room,
     sift::{Passed, Sifter, sift},
     state::{Keep, Loaded, Settings, State},
@@ -20,11 +21,19 @@ use crate::{
 use judge::{DUPLICATE, FRESH, Judge};
 use report::Report;
 
+/// See [`Sifter::told`].
+const FIGURES: [Figure; 3] = [
+    Figure::count("events", "Events."),
+    Figure::count("fresh_events", "Events whose id was new."),
+    Figure::count("duplicates", "Events whose id was seen in the window."),
+];
+
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     let order = args.sift.input.order;
     let (state, mut loaded) = State::open(&args.save, "dedup", order, || settings(args))?.unzip();
     let mut loaded = loaded.take().flatten();
     let (judge, counts) = start(args, loaded.as_mut())?;
+    let metrics = Metrics::start(&args.sift.metrics, "dedup", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.id,
         option: "--id",
@@ -42,7 +51,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         EmitKind::None => Passed::None,
     };
     let mut running = Running { args, judge, counts };
-    let (input, took) = sift(&args.sift, need, passed, (state, loaded), &mut running)?;
+    let (input, took) = sift(&args.sift, need, passed, &metrics, (state, loaded), &mut running)?;
     report(args, &running.counts(), &running.judge, input.skipped(), took)
 }
 
@@ -89,6 +98,11 @@ impl Sifter for Running<'_> {
         let refused = self.judge.mark(batch.events, marks);
         self.counts.add(marks);
         refused.map(|refused| full(self.args, refused, self.counts.events + 1))
+    }
+
+    fn told(&self) -> [u64; FIGURES.len()] {
+        let Counts { events, fresh, .. } = self.counts;
+        [events, fresh, events - fresh]
     }
 
     fn kept(&self) -> Option<&dyn Keep> {

@@ -9,6 +9,7 @@ use crate::{
     args::{LimitArgs, PassedKind},
     failure::Failure,
     input::{Batch, Need},
+    metrics::{Figure, Metrics},
     output,
     sift::{Passed, Sifter, sift},
 };
@@ -19,11 +20,19 @@ use report::Report;
 /// Of longer names of clients that much is told.
 const NAME: usize = 256;
 
+/// See [`Sifter::told`].
+const FIGURES: [Figure; 3] = [
+    Figure::count("events", "Events."),
+    Figure::count("allowed_events", "Events that were allowed."),
+    Figure::count("denied_events", "Events that were denied."),
+];
+
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     if let Some(file) = &args.policy {
         return policy::run(args, file);
     }
     let judge = Judge::new(args)?;
+    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",
@@ -36,7 +45,7 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     };
     let counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
     let mut running = Running { judge, counts };
-    let (input, took) = sift(&args.sift, need, passed(args), (None, None), &mut running)?;
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (None, None), &mut running)?;
     let Running { judge, counts } = running;
     let report = Report::new(args, &counts, &judge, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&judge, &input), args.emit == PassedKind::None)
@@ -52,6 +61,11 @@ impl Sifter for Running {
         let trouble = self.judge.mark(batch.events, marks);
         self.counts.add(batch, marks);
         trouble.map(|trouble| Failure::Bad(format!("event {}: {trouble}", self.counts.events + 1)))
+    }
+
+    fn told(&self) -> [u64; FIGURES.len()] {
+        let Counts { events, allowed, .. } = self.counts;
+        [events, allowed, events - allowed]
     }
 }
 

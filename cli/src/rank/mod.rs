@@ -11,11 +11,21 @@ use crate::{
     args::RankArgs,
     failure::Failure,
     input::{Input, Need, Next},
+    metrics::{Figure, Metrics},
     output::{self, Decisions, Progress},
     state::{self, Settings, State},
 };
 use report::Report;
 use room::Room;
+
+/// See [`Room::told`].
+const FIGURES: [Figure; 5] = [
+    Figure::count("events", "Events."),
+    Figure::count("keys", "Different keys."),
+    Figure::count("popped_keys", "Keys that were let in."),
+    Figure::level("waiting_keys", "Keys that wait."),
+    Figure::level("largest_rank", "The most that were ahead of an event's key."),
+];
 
 pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
@@ -23,6 +33,7 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     let (mut state, loaded) = opened.unzip();
     let mut loaded = loaded.flatten();
     let mut room = Room::new(args, loaded.as_mut())?;
+    let metrics = Metrics::start(&args.metrics, "rank", &FIGURES, |metrics| room.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",
@@ -36,6 +47,7 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     let mut input = Input::new(&args.input, need)?;
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let mut decisions = Decisions::open(args.decisions.as_deref(), state.is_some(), loaded.as_ref())?;
+    metrics.reads(input.read_counter());
     let started = Instant::now();
     let progress = Progress::over_input(args.output.quiet, false, input.size(), input.read_counter());
     let mut lines = Vec::new();
@@ -51,6 +63,8 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
                     return Err(trouble);
                 }
                 progress.advance(batch.events.len() as u64);
+                metrics.tell(&room.told());
+                metrics.skipped(input.skipped().records);
             }
             Next::Nothing => {}
             Next::End => break,

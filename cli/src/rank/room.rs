@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Write},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,14 +12,15 @@ use windlass::{Dedup, FifoIndex, KeyHash, Seed, Tick, Window};
 use crate::{
     args::{RankArgs, StateArgs},
     failure::Failure,
+    metrics::Metrics,
     room,
     state::{Keep, Loaded},
 };
 
 pub(super) struct Room {
     /// Keys that were seen: a window longer than any input.
-    seen: Dedup,
-    waiting: FifoIndex<()>,
+    seen: Arc<Dedup>,
+    waiting: Arc<FifoIndex<()>>,
     every: u64,
     /// When the next is let in. None before the first event.
     due: Option<u64>,
@@ -51,6 +53,7 @@ impl Room {
             .seed(Seed(args.state.seed));
         let Some(loaded) = loaded else {
             let (seen, waiting) = (seen.build().map_err(refused)?, waiting.build().map_err(refused)?);
+            let (seen, waiting) = (Arc::new(seen), Arc::new(waiting));
             return Ok(Room { seen, waiting, every, due: None, figures: Figures::default() });
         };
         // Ticks are the events', whatever the time is.
@@ -59,7 +62,7 @@ impl Room {
         let waiting = loaded.restore(waiting, refused)?;
         loaded.end()?;
         let Saved { due, figures } = loaded.counts()?;
-        Ok(Room { seen, waiting, every, due, figures })
+        Ok(Room { seen: Arc::new(seen), waiting: Arc::new(waiting), every, due, figures })
     }
 
     /// Events in processing order. A line for each goes to `lines`.
@@ -102,6 +105,18 @@ impl Room {
             due = due.saturating_add(((now - due) / self.every + 1).saturating_mul(self.every));
         }
         self.due = Some(due);
+    }
+
+    /// Has what it is made of served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        metrics.add("seen", &self.seen)?;
+        metrics.add("waiting", &self.waiting)
+    }
+
+    /// The figures, those that are served.
+    pub(super) fn told(&self) -> [u64; super::FIGURES.len()] {
+        let Figures { events, keys, popped, largest } = self.figures;
+        [events, keys, popped, self.waiting(), largest]
     }
 
     pub(super) fn waiting(&self) -> u64 {

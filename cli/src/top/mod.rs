@@ -16,6 +16,7 @@ use crate::{
     failure::Failure,
     grid::Grid,
     input::{Input, Need, Next},
+    metrics::{Figure, Metrics},
     output::{self, Progress},
     state::{self, Keep, Loaded, Settings, State},
 };
@@ -25,6 +26,19 @@ use report::Report;
 
 /// Of longer keys that much is told. (They are told apart by all of it.)
 const NAME: usize = 4096;
+
+/// See [`told`].
+const FIGURES: [Figure; 5] = [
+    Figure::count("events", "Events."),
+    Figure::count("panes", "Panes that are over."),
+    Figure::count("late_events", "Events whose pane was over."),
+    Figure::count("uncounted_events", "Events that came too late for any window."),
+    Figure::count("refused_events", "Events of keys for which there was no room."),
+];
+
+fn told(panes: &Panes, counts: &Counts) -> [u64; FIGURES.len()] {
+    [panes.events, panes.over, panes.late, panes.uncounted, counts.refused]
+}
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
@@ -36,10 +50,12 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     let (mut state, loaded) = opened.unzip();
     let mut loaded = loaded.flatten();
     let mut running = Running::new(args, grid, loaded.as_mut())?;
+    let metrics = Metrics::start(&args.metrics, "top", &FIGURES, |metrics| running.counts.show(metrics))?;
     let mut input = Input::new(&args.input, need(args))?;
+    metrics.reads(input.read_counter());
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let started = Instant::now();
-    let done = stream(args, &mut running, state.as_mut(), &mut input);
+    let done = stream(args, &mut running, state.as_mut(), &mut input, &metrics);
     // What is over has its place in the output, whatever came then.
     running.panes.flush()?;
     done?;
@@ -87,6 +103,8 @@ fn settings(args: &TopArgs) -> Settings {
     settings.set("--lateness", Some(args.lateness.plain()));
     settings.set("-k", Some(args.k));
     settings.set("--every-pane", args.every_pane.then_some(""));
+    settings.set("--approx", args.approx.then_some(""));
+    settings.set("--memory", args.memory.map(|memory| memory.0));
     settings
 }
 
@@ -131,6 +149,7 @@ fn stream(
     running: &mut Running,
     mut state: Option<&mut State>,
     input: &mut Input,
+    metrics: &Metrics,
 ) -> Result<(), Failure> {
     let progress =
         Progress::over_input(args.output.quiet, args.every_pane, input.size(), input.read_counter());
@@ -143,6 +162,9 @@ fn stream(
                     running.panes.flush()?;
                 }
                 progress.advance(events);
+                running.counts.come_to(running.panes.newest());
+                metrics.tell(&told(&running.panes, &running.counts));
+                metrics.skipped(input.skipped().records);
             }
             Next::Nothing => {}
             Next::End => break,

@@ -28,7 +28,7 @@ struct Case {
 /// How its times are written.
 const MS: [&str; 4] = ["--time", "ms", "--time-format", "unix-ms"];
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 8] = [
     Case { args: &["dedup", "--id", "id", "--window", "5s"], timed: true, decides: true },
     Case {
         args: &[
@@ -99,6 +99,25 @@ const CASES: [Case; 7] = [
             "--lateness",
             "1s",
             "--every-pane",
+        ],
+        timed: true,
+        decides: false,
+    },
+    Case {
+        args: &[
+            "top",
+            "--key",
+            "id",
+            "--window",
+            "5s",
+            "--pane",
+            "1s",
+            "-k",
+            "5",
+            "--every-pane",
+            "--approx",
+            "--memory",
+            "64K",
         ],
         timed: true,
         decides: false,

@@ -2,7 +2,11 @@
 
 use std::ptr::{null, null_mut};
 
-use super::{Keys, Source, structures};
+use super::{
+    Keys, Source,
+    snapshots::{self, Kept},
+    structures,
+};
 use crate::{
     aggregator::windlass_aggregator,
     bloom::{batch::*, config::*, panes::*, single::*, stats::*, upkeep::*, *},
@@ -13,22 +17,23 @@ use crate::{
     fifo::windlass_fifo,
     hash::*,
     limiter::{
-        admission::windlass_admission, batch::*, check::*, config::*, global::*, stats::*, upkeep::*, *,
+        admission::windlass_admission, batch::*, check::*, config::*, global::*, live::*, stats::*,
+        upkeep::*, *,
     },
-    limitset::{check::*, config::*, hold::*, stats::*, *},
+    limitset::{check::*, config::*, hold::*, live::*, stats::*, *},
     ring::windlass_ring,
     sized::Plain,
     status::*,
-    time::windlass_now_ns,
+    time::{windlass_now_ns, windlass_wall_ns},
     topk::windlass_topk,
     version::*,
 };
 
 /// What is there by now; NULL is not.
 pub(super) struct World {
-    dedup: *mut windlass_dedup,
+    pub(super) dedup: *mut windlass_dedup,
     ticket: windlass_ticket,
-    blooms: [*mut windlass_bloom; 2],
+    pub(super) blooms: [*mut windlass_bloom; 2],
     limiter: *mut windlass_limiter,
     global: *mut windlass_global_limiter,
     set: *mut windlass_limitset,
@@ -41,10 +46,12 @@ pub(super) struct World {
     pub(super) sent: Vec<u8>,
     pub(super) fifo: *mut windlass_fifo,
     pub(super) ring: *mut windlass_ring,
+    pub(super) kept: Kept,
 }
 
-/// Calls as long as there are bytes. How many had nothing wrong about them, and how many had.
-pub(super) fn drive(bytes: &[u8]) -> (u64, u64) {
+/// Calls as long as there are bytes. How many had nothing wrong about them, and how many had; and how many
+/// structures of each kind were restored.
+pub(super) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 6]) {
     let mut world = World {
         dedup: null_mut(),
         ticket: windlass_ticket { words: [0; 4] },
@@ -61,13 +68,14 @@ pub(super) fn drive(bytes: &[u8]) -> (u64, u64) {
         sent: Vec::new(),
         fifo: null_mut(),
         ring: null_mut(),
+        kept: Kept::new(),
     };
     let mut source = Source::new(bytes);
     // Something to begin with.
     world.make_all(&mut source);
     structures::make_all(&mut world, &mut source);
     while !source.bytes.is_empty() {
-        match source.below(12) {
+        match source.below(13) {
             0 => world.make_all(&mut source),
             1 => structures::make_all(&mut world, &mut source),
             2 => plain(&mut source),
@@ -79,6 +87,7 @@ pub(super) fn drive(bytes: &[u8]) -> (u64, u64) {
             8 => structures::topk(&mut world, &mut source),
             9 => structures::exports(&mut world, &mut source),
             10 => structures::fifo(&world, &mut source),
+            11 => snapshots::any(&mut world, &mut source),
             _ => structures::ring(&world, &mut source),
         }
     }
@@ -91,10 +100,10 @@ pub(super) fn drive(bytes: &[u8]) -> (u64, u64) {
         windlass_limitset_free(world.set);
     }
     structures::free_all(&world);
-    (source.fine, source.refused)
+    (source.fine, source.refused, world.kept.restored)
 }
 
-/// Puts in what was made, if it was.
+/// Puts in what was made, if it was. Was it?
 macro_rules! made {
     ($s:ident, $place:expr, $free:ident, $new:ident ( $($argument:expr),* ), $may:expr) => {{
         let out = $s.out(false);
@@ -102,12 +111,14 @@ macro_rules! made {
         // SAFETY: arguments that were made for it; what was there before is freed once.
         unsafe {
             let code = $new($($argument,)* out, error);
-            let handle = if code == WINDLASS_OK { *out } else { null_mut() };
+            let made = code == WINDLASS_OK;
+            let handle = if made { *out } else { null_mut() };
             $s.returned(stringify!($new), code, $may);
-            if code == WINDLASS_OK {
+            if made {
                 $free($place);
                 $place = handle;
             }
+            made
         }
     }};
 }
@@ -204,7 +215,7 @@ fn plain(s: &mut Source<'_>) {
         }
         5 => assert_eq!(windlass_abi_version(), WINDLASS_ABI_VERSION),
         6 => assert!(!windlass_version().is_null() && windlass_version_number() == WINDLASS_VERSION_NUMBER),
-        _ => assert!(windlass_now_ns() <= windlass_now_ns()),
+        _ => assert!(windlass_now_ns() <= windlass_now_ns() && windlass_wall_ns() > 0),
     }
 }
 
@@ -242,7 +253,9 @@ impl World {
             (config.flags, config.capacity) = (s.below(2) as u32, s.number());
         }
         let at = s.config(config);
-        made!(s, self.dedup, windlass_dedup_free, windlass_dedup_new(at), NEW);
+        if made!(s, self.dedup, windlass_dedup_free, windlass_dedup_new(at), NEW) {
+            self.kept.dedup.of = config;
+        }
         self.ticket.words = [0; 4];
         let at = s.config(config);
         let error = s.error();
@@ -320,7 +333,9 @@ impl World {
         }
         let at = s.config(config);
         let which = s.below(2);
-        made!(s, self.blooms[which], windlass_bloom_free, windlass_bloom_new(at), NEW);
+        if made!(s, self.blooms[which], windlass_bloom_free, windlass_bloom_new(at), NEW) {
+            self.kept.blooms[which].of = config;
+        }
         let (at, size) = (s.config(config), s.struct_size::<windlass_bloom_plan>());
         let out = s.out(false);
         let error = s.error();
@@ -404,7 +419,10 @@ impl World {
         let mut config = windlass_limiter_config::DEFAULT;
         (config.permits, config.per_ns, config.clients) =
             (1 + s.number() % 50, 100 + s.number() % 1000, 1 + s.below(50) as u64);
-        (config.algorithm, config.on_unknown) = (s.below(6) as u32, s.below(2) as u32);
+        (config.algorithm, config.on_unknown) = (s.below(6) as u32, s.below(3) as u32);
+        if config.on_unknown == WINDLASS_ON_UNKNOWN_SHARE {
+            config.shared_cells = 1 + s.below(8) as u64;
+        }
         if s.seldom() {
             (config.algorithm, config.burst, config.clients) = (9, s.number(), s.number());
         }
@@ -432,7 +450,7 @@ impl World {
         let (now, cost) = (s.now(), s.number());
         if s.byte() < 60 {
             let handle = s.handle(self.global);
-            match s.below(3) {
+            match s.below(4) {
                 0 => {
                     let out = s.out::<windlass_admission>(true);
                     call!(s, &[], windlass_global_limiter_check(handle, cost, now, out));
@@ -441,12 +459,16 @@ impl World {
                     let out = s.out::<windlass_admission>(true);
                     call!(s, &[], windlass_global_limiter_peek(handle, cost, now, out));
                 }
-                _ => drop(call!(s, &[], windlass_global_limiter_forget(handle, now))),
+                2 => drop(call!(s, &[], windlass_global_limiter_forget(handle, now))),
+                _ => {
+                    let ((quota, inherit), error) = (quota(s), s.error());
+                    call!(s, QUOTA, windlass_global_limiter_set_quota(handle, quota, inherit, now, error));
+                }
             }
             return;
         }
         let handle = s.handle(self.limiter);
-        match s.below(8) {
+        match s.below(11) {
             0 | 1 => {
                 let out = s.out::<windlass_admission>(true);
                 keyed!(s, &[], handle, windlass_limiter_check windlass_limiter_check_hash windlass_limiter_check_u64 (cost, now, out));
@@ -467,6 +489,20 @@ impl World {
             }
             6 => {
                 figures!(s, handle, windlass_limiter_stats, windlass_limiter_get_stats);
+            }
+            7 => {
+                let ((quota, inherit), error) = (quota(s), s.error());
+                call!(s, QUOTA, windlass_limiter_set_quota(handle, quota, inherit, now, error));
+            }
+            8 => {
+                let ((quota, inherit), error) = (quota(s), s.error());
+                keyed!(s, QUOTA, handle, windlass_limiter_set_quota_for windlass_limiter_set_quota_for_hash
+                    windlass_limiter_set_quota_for_u64 (quota, inherit, now, error));
+            }
+            9 => {
+                let (_, inherit) = quota(s);
+                keyed!(s, QUOTA, handle, windlass_limiter_clear_quota_for windlass_limiter_clear_quota_for_hash
+                    windlass_limiter_clear_quota_for_u64 (inherit, now));
             }
             _ => match s.below(3) {
                 0 => drop(call!(s, &[], windlass_limiter_memory_bytes(handle))),
@@ -515,7 +551,7 @@ impl World {
 
     fn limitset(&mut self, s: &mut Source<'_>) {
         let (handle, now, cost) = (s.handle(self.set), s.now(), s.number() % 40);
-        match s.below(6) {
+        match s.below(7) {
             0 | 1 => {
                 let n = s.n();
                 let (keys, out) = (s.items(n, false), s.out(true));
@@ -549,12 +585,35 @@ impl World {
             4 => {
                 figures!(s, handle, windlass_limitset_stats, windlass_limitset_get_stats);
             }
+            5 => {
+                let ((quota, _), error) = (quota(s), s.error());
+                let mut name = [c"user", c"tenant", c"all", c"\xFF"][s.below(4)].as_ptr();
+                if s.seldom() {
+                    s.is_wrong(WINDLASS_E_NULL);
+                    name = null();
+                }
+                call!(s, QUOTA, windlass_limitset_set_quota(handle, name, quota, now, error));
+            }
             _ => {
                 let budget = s.below(64);
                 call!(s, &[], windlass_limitset_maintain(handle, now, budget));
             }
         }
     }
+}
+
+/// What another quota may be refused for.
+const QUOTA: &[windlass_status] = &[WINDLASS_E_ARG];
+
+/// A quota, which a limiter can have as a rule, and what becomes of what was used.
+fn quota(s: &mut Source<'_>) -> (windlass_quota, u32) {
+    let mut quota =
+        windlass_quota { permits: 1 + s.number() % 50, per_ns: 100 + s.number() % 1000, burst: s.number() };
+    if s.seldom() {
+        (quota.permits, quota.per_ns) = (s.number(), s.number());
+    }
+    let inherit = if s.seldom() { 2 } else { s.below(2) };
+    (quota, inherit as u32)
 }
 
 /// Where a ticket goes: to be used later, where it may be written.

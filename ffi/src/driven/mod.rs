@@ -7,6 +7,7 @@
 #![allow(clippy::cast_possible_truncation)] // numbers are any numbers
 
 mod calls;
+mod snapshots;
 mod structures;
 
 use std::{ptr::null_mut, slice};
@@ -32,9 +33,10 @@ const WORDS: usize = 520;
 const OF_ARGUMENTS: [windlass_status; 4] =
     [WINDLASS_E_NULL, WINDLASS_E_RANGE, WINDLASS_E_STRUCT_SIZE, WINDLASS_E_OFFSETS];
 
-/// An output: where, and whether it tells how much room is needed.
+/// An output: where, what its first word is before, and whether it tells how much room is needed.
 struct Output {
     words: Box<[u64]>,
+    first: u64,
     tells: bool,
 }
 
@@ -165,7 +167,7 @@ impl<'a> Source<'a> {
     fn output(&mut self, tells: bool) -> *mut u64 {
         let mut words: Box<[u64]> = vec![LEFT_ALONE; WORDS].into();
         let at = words.as_mut_ptr();
-        self.outputs.push(Output { words, tells });
+        self.outputs.push(Output { words, first: LEFT_ALONE, tells });
         at
     }
 
@@ -200,6 +202,27 @@ impl<'a> Source<'a> {
             if !optional {
                 self.is_wrong(WINDLASS_E_NULL);
             }
+            return null_mut();
+        }
+        at.cast()
+    }
+
+    /// Room for a struct that begins with its size, or NULL: it is optional.
+    fn sized_out<T: Plain>(&mut self) -> *mut T {
+        let before = self.wrong.len();
+        let size = self.struct_size::<T>();
+        let at = self.output(false);
+        // SAFETY: room for it.
+        let first = unsafe {
+            at.cast::<u32>().write(size);
+            *at
+        };
+        if let Some(output) = self.outputs.last_mut() {
+            output.first = first;
+        }
+        if self.byte() < 128 {
+            // Then nobody looks at a size.
+            self.wrong.truncate(before);
             return null_mut();
         }
         at.cast()
@@ -287,9 +310,9 @@ impl<'a> Source<'a> {
             // (Which is found first is not promised.)
             assert!(is(&wrong) || (code < 0 && is(may)), "{name}: {code}, not of {wrong:?}");
         }
-        for Output { words, tells } in self.outputs.drain(..) {
+        for Output { words, first, tells } in self.outputs.drain(..) {
             let told = tells && code == i64::from(WINDLASS_E_TOO_SMALL);
-            let alone = words.iter().all(|&word| word == LEFT_ALONE);
+            let alone = words[0] == first && words[1..].iter().all(|&word| word == LEFT_ALONE);
             assert!(code >= 0 || told || alone, "{name}: {code}, and it has written");
         }
         self.memory.clear();
@@ -399,14 +422,16 @@ fn calls_of_both_kinds() {
         state.to_be_bytes()[0]
     };
     let bytes: Vec<u8> = std::iter::repeat_with(next).take(40_000).collect();
-    let (fine, refused) = calls::drive(&bytes);
+    let (fine, refused, restored) = calls::drive(&bytes);
     assert!(fine > 1000 && refused > 300, "{fine} and {refused}");
+    assert!(restored.iter().all(|&n| n > 0), "{restored:?} were restored");
 }
 
 /// What the library exports is called here.
 #[test]
 fn all_functions_are_driven() {
-    let called = concat!(include_str!("calls.rs"), include_str!("structures.rs"));
+    let called =
+        concat!(include_str!("calls.rs"), include_str!("structures.rs"), include_str!("snapshots.rs"));
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words: std::collections::BTreeSet<&str> = called.split(|c| !is_word(c)).collect();
     let missing: Vec<_> =

@@ -67,7 +67,9 @@ fn make_counter(world: &mut World, s: &mut Source<'_>) {
         (config.pane, config.max_memory) = (s.number(), s.number());
     }
     let at = s.config(config);
-    made!(s, world.counter, windlass_counter_free, windlass_counter_new(at), NEW);
+    if made!(s, world.counter, windlass_counter_free, windlass_counter_new(at), NEW) {
+        world.kept.counter.of = config;
+    }
     let at = s.config(config);
     let error = s.error();
     call!(s, NEW, windlass_counter_config_memory_bytes(at, error));
@@ -131,7 +133,9 @@ fn make_topk(world: &mut World, s: &mut Source<'_>) {
         (config.k, config.refresh_every, config.max_memory) = (s.number(), s.number(), s.number());
     }
     let at = s.config(config);
-    made!(s, world.topk, windlass_topk_free, windlass_topk_new(at), NEW);
+    if made!(s, world.topk, windlass_topk_free, windlass_topk_new(at), NEW) {
+        world.kept.topk.of = config;
+    }
     let at = s.config(config);
     let error = s.error();
     call!(s, NEW, windlass_topk_config_memory_bytes(at, error));
@@ -360,7 +364,9 @@ fn make_fifo(world: &mut World, s: &mut Source<'_>) {
         (config.on_present, config.max_memory) = (s.below(4) as u32, s.number());
     }
     let at = s.config(config);
-    made!(s, world.fifo, windlass_fifo_free, windlass_fifo_new(at), NEW);
+    if made!(s, world.fifo, windlass_fifo_free, windlass_fifo_new(at), NEW) {
+        world.kept.fifo.of = config;
+    }
     let at = s.config(config);
     let error = s.error();
     call!(s, NEW, windlass_fifo_config_memory_bytes(at, error));
@@ -500,7 +506,9 @@ fn make_ring(world: &mut World, s: &mut Source<'_>) {
         config.vnodes = s.number() as u32;
     }
     let at = s.config(config);
-    made!(s, world.ring, windlass_ring_free, windlass_ring_new(at), NEW);
+    if made!(s, world.ring, windlass_ring_free, windlass_ring_new(at), NEW) {
+        world.kept.ring.of = config;
+    }
     let size = s.struct_size::<windlass_ring_config>();
     let out = s.out(false);
     call!(s, &[], windlass_ring_config_init(out, size));

@@ -252,12 +252,39 @@ static void counters(void) {
     windlass_topk_free(topk_again);
 }
 
+static void bounded(void) {
+    const uint8_t *key = (const uint8_t *)"/index.html";
+    windlass_bounded_topk_config config;
+    windlass_bounded_topk *top = NULL, *again = NULL, *none = NULL;
+    uint64_t lower = 0, upper = 0;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_bounded_topk_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.pane = 10 * SECOND;
+    config.k = 3;
+    config.memory = 65536;
+    CHECK(windlass_bounded_topk_new(&config, &top, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_add(top, key, 11, 7, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_bounded_topk_save(top, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_bounds(again, key, 11, 59 * SECOND, &lower, &upper) == WINDLASS_OK);
+    CHECK(lower == 7 && upper == 7);
+    /* In other memory. */
+    store.at = 0;
+    config.memory *= 2;
+    CHECK(windlass_bounded_topk_restore(&config, SECOND, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_ARG);
+    CHECK(none == NULL);
+    windlass_bounded_topk_free(top);
+    windlass_bounded_topk_free(again);
+}
+
 int main(void) {
     dedups();
     fifos();
     rings();
     blooms();
     counters();
+    bounded();
     puts("ok");
     return 0;
 }

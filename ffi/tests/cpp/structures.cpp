@@ -1,6 +1,7 @@
 // Every structure through windlass.hpp. Built with and without exceptions, as C++17 and C++20.
 #include <array>
 #include <cstdio>
+#include <sstream>
 #include <thread>
 #if __cplusplus >= 202002L
 #include <span>
@@ -163,6 +164,173 @@ void limiter() {
     CHECK(global.check(1s).allowed() && global.check(1s).denied() && global.peek(2s).allowed() && global.forget(1s).yes());
 }
 
+// Quotas that change, and clients for which there is no room.
+void quotas() {
+    using windlass::Inherit;
+    using windlass::Quota;
+    windlass::Limiter limiter = made<windlass::Limiter>(windlass::LimiterConfig().permits(10).per(1s).clients(100).seed(7));
+    CHECK(limiter.check("a", 1s, 6).remaining() == 4);
+    CHECK(limiter.set_quota(Quota(20, 1s), Inherit::as_is, 1s).status() == WINDLASS_OK && limiter.check("a", 1s, 0).remaining() == 14);
+    CHECK(limiter.set_quota(Quota(10, 1s), Inherit::proportional, 1s).status() == WINDLASS_OK &&
+          limiter.check("a", 1s, 0).remaining() == 7);
+    CHECK(limiter.set_quota_for("a", Quota(50, 1s), Inherit::as_is, 1s).status() == WINDLASS_OK);
+    CHECK(limiter.check("a", 1s, 0).remaining() == 47 && limiter.check("b", 1s, 0).remaining() == 10);
+    CHECK(limiter.check(windlass::hash("a", 7), 1s, 0).remaining() == 47);
+    CHECK(limiter.set_quota_for(5, Quota(3, 1s, 1), Inherit::as_is, 1s).status() == WINDLASS_OK && limiter.check(5, 1s).remaining() == 0);
+    CHECK(limiter.clear_quota_for("a", Inherit::as_is, 1s).yes() && limiter.clear_quota_for("a", Inherit::as_is, 1s).no());
+    CHECK(limiter.clear_quota_for(windlass::hash(std::uint64_t{5}, 7), Inherit::as_is, 1s).yes() &&
+          limiter.check(5, 1s, 0).remaining() > 3);
+    const windlass::Error wrong = limiter.set_quota(Quota(0, 1s), Inherit::as_is, 1s);
+    CHECK(wrong.status() == WINDLASS_E_ARG && std::strcmp(wrong.what(), "quota: 0/s is out of range: 1 permit at least") == 0);
+    CHECK(limiter.set_quota(Quota(1, 1s), static_cast<Inherit>(2), 1s).status() == WINDLASS_E_ARG);
+    CHECK(limiter.clear_quota_for("a", static_cast<Inherit>(2), 1s).status() == WINDLASS_E_ARG);
+
+    windlass::GlobalLimiter global = made<windlass::GlobalLimiter>(windlass::LimiterConfig().permits(10).per(1s));
+    CHECK(global.check(1s, 6).allowed() && global.set_quota(Quota(20, 1s), Inherit::as_is, 1s).status() == WINDLASS_OK);
+    CHECK(global.check(1s, 0).remaining() == 14 &&
+          windlass::GlobalLimiter().set_quota(Quota(1, 1s), Inherit::as_is, 1s).status() == WINDLASS_E_NULL);
+
+    // Two permits for all that share the one cell.
+    windlass::LimiterConfig config;
+    config.permits(2).per(1s).clients(1).on_unknown(windlass::OnUnknown::share).shared_cells(1);
+    windlass::Limiter sharing = made<windlass::Limiter>(config);
+    std::uint64_t allowed = 0;
+    for (std::uint64_t client = 0; client < 1000; client++)
+        allowed += sharing.check(client, 1s).allowed();
+    CHECK(allowed < 100 && sharing.stats().value().unknown > 900);
+    CHECK(windlass::Limiter::make(config.shared_cells(0)).error().status() == WINDLASS_E_ARG);
+}
+
+constexpr windlass::Ticks wall = 1'700'000'000s;
+
+// Takes a snapshot through all that it may go to and come from, and says what was restored.
+template <class Structure, class Config, class Write>
+windlass::Restored<Structure> again(const Config &config, Write write) {
+    std::string text = "before";
+    CHECK(write(text).status() == WINDLASS_OK && text.compare(0, 6, "before") == 0);
+    text.erase(0, 6);
+    std::stringstream stream;
+    CHECK(write(stream).status() == WINDLASS_OK && stream.str() == text);
+    std::string taken;
+    CHECK(write([&taken](std::string_view bytes) {
+              taken += bytes;
+              return true;
+          }).status() == WINDLASS_OK);
+    CHECK(taken == text);
+
+    stream << "behind";
+    CHECK(Structure::restore(config, stream, wall));
+    std::string rest;
+    CHECK(stream >> rest && rest == "behind");
+    // A byte at a time.
+    std::size_t at = 0;
+    const auto from = [&](char *bytes, std::size_t) -> std::int64_t {
+        if (at == text.size()) return 0;
+        bytes[0] = text[at++];
+        return 1;
+    };
+    CHECK(Structure::restore(config, from, wall) && at == text.size());
+    CHECK(Structure::restore(
+              config, [](char *, std::size_t) { return std::int64_t{-1}; }, wall)
+              .error()
+              .status() == WINDLASS_E_IO);
+    CHECK(Structure::restore(config, std::string_view(text).substr(1), wall).error().status() == WINDLASS_E_SNAPSHOT);
+    std::stringstream cut(text.substr(0, text.size() - 1));
+    CHECK(Structure::restore(config, cut, wall).error().status() == WINDLASS_E_SNAPSHOT);
+    const std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    auto made = Structure::restore(config, bytes, wall.count() + 20'000'000'000);
+    CHECK(made && made->elapsed == 20s);
+
+    // What fails leaves a string as it was.
+    CHECK(write([](std::string_view) { return false; }).status() == WINDLASS_E_IO);
+    std::stringstream closed;
+    closed.setstate(std::ios::badbit);
+    CHECK(write(closed).status() == WINDLASS_E_IO);
+    CHECK(Structure::restore(config, closed, wall).error().status() == WINDLASS_E_IO);
+#if WINDLASS_HAS_EXCEPTIONS
+    // What they throw comes out at the other end.
+    int thrown = 0;
+    try {
+        (void)write([](std::string_view) -> bool { throw 7; });
+    } catch (int number) {
+        thrown = number;
+    }
+    CHECK(thrown == 7);
+    try {
+        (void)Structure::restore(config, [](char *, std::size_t) -> std::int64_t { throw 8; });
+    } catch (int number) {
+        thrown = number;
+    }
+    CHECK(thrown == 8);
+    bool excepted = false;
+    try {
+        (void)Structure::restore(config, "").value();
+    } catch (const windlass::Exception &exception) {
+        excepted = exception.status() == WINDLASS_E_SNAPSHOT;
+    }
+    CHECK(excepted);
+#endif
+    return std::move(made).value();
+}
+
+void snapshots() {
+    windlass::DedupConfig ids;
+    ids.window(60s).capacity(1000);
+    windlass::Dedup dedup = made<windlass::Dedup>(ids);
+    CHECK(dedup.observe("a", 1s).fresh() && dedup.observe(5, 2s).fresh());
+    auto dedups = again<windlass::Dedup>(ids, [&](auto &&to) { return dedup.snapshot(to, 10s, wall); });
+    CHECK(dedups.entries == 2 && dedups.resumed == 30'000'000'000 && dedups.structure.observe("a", dedups.resumed).duplicate());
+    CHECK(dedups.structure.observe("a", 62s).fresh() && dedups.structure.seed().value() == dedup.seed().value());
+    std::string text = "x";
+    CHECK(windlass::Dedup().snapshot(text, 1s).status() == WINDLASS_E_NULL && text == "x");
+    const auto other = windlass::Dedup::restore(windlass::DedupConfig(ids).window(61s), [&] {
+        CHECK(dedup.snapshot(text, 1s).status() == WINDLASS_OK);
+        return text.substr(1);
+    }());
+    CHECK(!other && other.error().status() == WINDLASS_E_ARG && std::strstr(other.error().what(), "window 60000000000 ns") != nullptr);
+
+    windlass::BloomConfig seen;
+    seen.window(60s).expected_ids(1000);
+    windlass::Bloom bloom = made<windlass::Bloom>(seen);
+    CHECK(bloom.insert("a", 5s).no());
+    auto blooms = again<windlass::Bloom>(seen, [&](auto &&to) { return bloom.snapshot(to, 10s, wall); });
+    CHECK(blooms.resumed == 30'000'000'000 && blooms.structure.contains("a", 40s).yes() && blooms.structure.contains("b", 40s).no());
+
+    windlass::CounterConfig counts;
+    counts.window(60s).pane(10s).capacity(100);
+    windlass::Counter counter = made<windlass::Counter>(counts);
+    CHECK(counter.add("a", 5s, 3).counted());
+    auto counters = again<windlass::Counter>(counts, [&](auto &&to) { return counter.snapshot(to, 10s, wall); });
+    CHECK(counters.structure.count("a", 31s).value() == 3);
+
+    windlass::TopKConfig hot;
+    hot.window(60s).pane(10s).k(3).capacity(100);
+    windlass::TopK topk = made<windlass::TopK>(hot);
+    CHECK(topk.add("a", 5s, 7).counted());
+    auto topks = again<windlass::TopK>(hot, [&](auto &&to) { return topk.save(to, 10s, wall); });
+    windlass::TopList list;
+    CHECK(topks.structure.top(31s, list) == WINDLASS_OK && list.rows.size() == 1 && list.key(list.rows[0]) == "a" &&
+          list.rows[0].count == 7);
+
+    const windlass::FifoConfig queue = windlass::FifoConfig().capacity(100);
+    windlass::Fifo fifo = made<windlass::Fifo>(queue);
+    const std::string value(500, 'v');
+    CHECK(fifo.push("a", "1", 1s).is_new() && fifo.push("b", value, 2s).is_new());
+    auto fifos = again<windlass::Fifo>(queue, [&](auto &&to) { return fifo.snapshot(to, 10s, wall); });
+    std::uint64_t ahead = 0;
+    windlass::Entry entry;
+    CHECK(fifos.entries == 2 && fifos.structure.rank("b", ahead).yes() && ahead == 1);
+    CHECK(fifos.structure.pop(entry).yes() && fifos.structure.pop(entry).yes() && entry.value() == value);
+
+    const windlass::RingConfig points = windlass::RingConfig().vnodes(40);
+    windlass::Ring ring = made<windlass::Ring>(points);
+    CHECK(ring.add(1, "cache-a") && ring.add(2, "cache-b", 2));
+    auto rings = again<windlass::Ring>(points, [&](auto &&to) { return ring.snapshot(to, wall); });
+    for (std::uint64_t key = 0; key < 100; key++)
+        CHECK(rings.structure.route(key).value() == ring.route(key).value());
+    CHECK(windlass::wall_now() > wall.count());
+}
+
 void counts() {
     windlass::Counter counter = made<windlass::Counter>(windlass::CounterConfig().window(60s).pane(10s).capacity(100).seed(7));
     CHECK(counter.add("a", 1s).counted() && counter.add("a", 2s, 4).counted() && counter.count("a", 3s).value() == 5);
@@ -315,6 +483,10 @@ void limitset() {
     CHECK(left.allowed() && set.settle(left.ticket(), 200s, 1).expired() && !set.maintain(200s, 8).failed());
     CHECK(windlass::LimitSet::make(windlass::LimitSetConfig()).error().status() == WINDLASS_E_ARG);
     CHECK(windlass::LimitSet().check(ann, 1s).status() == WINDLASS_E_NULL);
+    const std::string name = config.limits[0].name();
+    CHECK(set.set_quota(name, windlass::Quota(6, 60s), 300s).status() == WINDLASS_OK && set.check(ann, 300s, 0).allowed());
+    CHECK(set.set_quota("nobody", windlass::Quota(6, 60s), 300s).status() == WINDLASS_E_ARG);
+    CHECK(set.set_quota(name + '\0', windlass::Quota(6, 60s), 300s).status() == WINDLASS_E_ARG);
 }
 
 void threads() {
@@ -338,6 +510,8 @@ int main() {
     errors();
     bloom();
     limiter();
+    quotas();
+    snapshots();
     counts();
     fifo();
     ring();

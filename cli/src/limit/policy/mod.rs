@@ -3,11 +3,12 @@
 mod file;
 mod report;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use windlass::{LimitSet, Seed, SetAdmission, Tick};
 
 use super::{
+    FIGURES,
     clients::Span,
     judge::{ALLOWED, DENIED, STAMPS},
     passed,
@@ -16,6 +17,7 @@ use crate::{
     args::{LimitArgs, PassedKind},
     failure::Failure,
     input::{Batch, Need},
+    metrics::Metrics,
     output, room,
     sift::{Sifter, sift},
 };
@@ -49,8 +51,11 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         numbered: false,
         seed,
     };
+    let set = Arc::new(set);
+    let metrics =
+        Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| metrics.add("limits", &set))?;
     let mut judge = Judge::new(&set, parts.len(), args);
-    let (input, took) = sift(&args.sift, need, passed(args), (None, None), &mut judge)?;
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (None, None), &mut judge)?;
     let report = Report::new(args, &judge, &limits, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
 }
@@ -123,5 +128,9 @@ impl Sifter for Judge<'_> {
             });
         }
         None
+    }
+
+    fn told(&self) -> [u64; FIGURES.len()] {
+        [self.events, self.allowed, self.events - self.allowed]
     }
 }
