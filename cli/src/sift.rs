@@ -102,10 +102,8 @@ fn stream(
                 return Err(failure);
             }
         }
-        if let (Some(state), Some(kept)) = (&mut state, judge.kept())
-            && state.step(input, records.as_deref_mut(), decisions.as_deref_mut(), kept)?
-        {
-            return Ok(());
+        if let (Some(state), Some(kept)) = (&mut state, judge.kept()) {
+            state.step(input, records.as_deref_mut(), decisions.as_deref_mut(), kept)?;
         }
     }
     if let Some(records) = &mut records {

@@ -268,6 +268,13 @@ impl Input {
         Ok(supplied)
     }
 
+    /// Reads no further. What has been read of a pipe is nowhere else: it is still handed out, then comes the end. (If positions are kept.)
+    pub(crate) fn close(&self) {
+        if let Some(Supply::Threads(pool)) = &self.supply {
+            pool.close();
+        }
+    }
+
     /// What depends on the events before: event numbers as ticks, and times that never go back.
     fn put_in_order(&mut self, first: usize, last: usize) {
         let events = &mut self.portion.made.events[first..last];

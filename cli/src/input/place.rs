@@ -123,13 +123,21 @@ pub(super) fn resume<'a>(
             Source::File(path) => Some((source, path, find(source, path, known)?)),
         });
     }
+    let mut names: Vec<String> = found.iter().flatten().map(|(_, path, _)| name(path)).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(Failure::bad(format_args!(
+            "{}: is given twice; with --state a file is read once",
+            twice[0]
+        )));
+    }
     let taken: Vec<usize> = found.iter().flatten().filter_map(|(.., number)| *number).collect();
     let place = |(source, path, number): (&Source, &std::path::PathBuf, Option<usize>)| {
         let state = state.display();
         if let Some(number) = number {
             if taken.iter().filter(|&&other| other == number).count() > 1 {
                 return Err(Failure::bad(format_args!(
-                    "{source}: is given twice; --state {state} reads a file once"
+                    "{source}: is given twice; with --state a file is read once"
                 )));
             }
             let place = known[number].clone();

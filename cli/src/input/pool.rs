@@ -54,6 +54,10 @@ struct State {
     end: Option<u64>,
     /// Bytes that long records take.
     long: usize,
+    /// Nothing more is to be read.
+    closed: bool,
+    /// How many have been read, in hand or parsed.
+    read: u64,
     /// Nobody wants more.
     stopped: bool,
     /// A thread has gone with a portion in hand.
@@ -103,7 +107,7 @@ impl Pool {
                 self.owed = false;
                 return Ok(Supplied::Portion);
             }
-            if state.end == Some(self.next) {
+            if state.end == Some(self.next) || state.closed && self.next >= state.read {
                 return Ok(Supplied::End);
             }
             if state.lost {
@@ -118,6 +122,14 @@ impl Pool {
                 }
             };
         }
+    }
+}
+
+impl Pool {
+    /// What has been read is still handed out; then it ends.
+    pub(super) fn close(&self) {
+        lock(&self.shared.state).closed = true;
+        self.shared.room.notify_one();
     }
 }
 
@@ -137,8 +149,10 @@ fn work(shared: &Shared, parser: &mut Parser) {
         let outcome = feed.feed.next(&mut portion);
         // The end keeps its number, whoever comes upon it.
         feed.next += u64::from(!matches!(outcome, Ok(false)));
-        lock(&shared.state).long += portion.block.long();
-        drop(feed);
+        let mut state = lock(&shared.state);
+        state.long += portion.block.long();
+        state.read = feed.next;
+        drop((state, feed));
         let parsed = match outcome {
             Ok(true) => {
                 parser.parse(&mut portion);
@@ -161,7 +175,7 @@ impl Shared {
     fn wait_for_room(&self) -> Option<Portion> {
         let mut state = lock(&self.state);
         loop {
-            if state.stopped {
+            if state.stopped || state.closed {
                 return None;
             }
             if state.long <= LONG

@@ -69,10 +69,8 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
             Next::Nothing => {}
             Next::End => break,
         }
-        if let Some(state) = &mut state
-            && state.step(&input, None, decisions.as_mut(), &room)?
-        {
-            break;
+        if let Some(state) = &mut state {
+            state.step(&input, None, decisions.as_mut(), &room)?;
         }
     }
     drop(progress);

@@ -6,7 +6,7 @@
 //! | 4 | version: 1 |
 //! | 4 | length of the head |
 //! | n | the head |
-//! | 8 | XXH3-64 of all before it: the high half of its 128 bits |
+//! | 8 | checksum of all before it: XXH3-128, the high half |
 //! | | snapshots, one behind the other (docs/snapshot-format.md) |
 //!
 //! Numbers are little-endian.
@@ -24,9 +24,6 @@ use crate::failure::{Failure, reason};
 
 const MAGIC: [u8; 8] = *b"\x89WLC\r\n\x1a\n";
 const VERSION: u32 = 1;
-
-/// No head is as long. (Files and clients that were denied make it long.)
-const MOST: u64 = 1 << 32;
 
 /// The rest of a file, behind its head.
 pub(crate) type Rest = BufReader<File>;
@@ -136,8 +133,8 @@ impl Target {
         structures: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> io::Result<()> {
         let text = serde_json::to_vec(head)?;
-        let length = u32::try_from(text.len()).ok().filter(|&length| u64::from(length) < MOST);
-        let length = length.ok_or_else(|| io::Error::other("its head would be longer than 4 GiB"))?;
+        let length = u32::try_from(text.len());
+        let length = length.map_err(|_| io::Error::other("its head would be longer than 4 GiB"))?;
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&length.to_le_bytes());

@@ -9,6 +9,7 @@ mod settings;
 mod signals;
 
 use std::{
+    cell::Cell,
     fmt, io,
     path::Path,
     time::{Duration, Instant},
@@ -60,6 +61,8 @@ pub(crate) struct State {
     settings: Settings,
     every: Duration,
     next: Instant,
+    /// There was something since.
+    changed: Cell<bool>,
     stop: Stop,
 }
 
@@ -105,35 +108,31 @@ impl State {
         let stop =
             Stop::on_signals().map_err(|e| Failure::Running(format!("cannot wait for signals: {e}")))?;
         let every = args.save_every.duration;
-        let state = State { target, command, settings, every, next: Instant::now() + every, stop };
+        let (next, changed) = (Instant::now() + every, Cell::new(false));
+        let state = State { target, command, settings, every, next, changed, stop };
         Ok(Some((state, loaded.map(|(head, rest)| Loaded { head, rest, path: path.clone() }))))
     }
 
-    /// It is time to save, or somebody has asked the run to end.
+    /// It is time to save, and there is something new.
     pub(crate) fn is_due(&self) -> bool {
-        self.stop.is_asked() || Instant::now() >= self.next
+        self.changed.get() && Instant::now() >= self.next
     }
 
     /// How long to wait for input at most.
     pub(crate) fn patience(&self) -> Duration {
-        PATIENCE.min(self.next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1)))
+        let next = self.next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        if self.changed.get() { PATIENCE.min(next) } else { PATIENCE }
     }
 
-    /// Between two blocks of the input: saves if it is time to, or tells that the run ends here, as somebody has asked.
+    /// Saves if it is time to, and the input is between two blocks.
     pub(crate) fn step(
         &mut self,
         input: &Input,
         records: Option<&mut Records>,
         decisions: Option<&mut Decisions>,
         kept: &dyn Keep,
-    ) -> Result<bool, Failure> {
-        if self.stop.is_asked() {
-            return Ok(input.is_between());
-        }
-        if self.is_due() {
-            self.save(input, records, decisions, kept)?;
-        }
-        Ok(false)
+    ) -> Result<(), Failure> {
+        if self.is_due() { self.save(input, records, decisions, kept) } else { Ok(()) }
     }
 
     /// Saves, if the input is between two blocks.
@@ -143,8 +142,8 @@ impl State {
         mut records: Option<&mut Records>,
         mut decisions: Option<&mut Decisions>,
         kept: &dyn Keep,
-    ) -> Result<bool, Failure> {
-        let Some(position) = input.position() else { return Ok(false) };
+    ) -> Result<(), Failure> {
+        let Some(position) = input.position() else { return Ok(()) };
         if let Some(records) = &mut records {
             records.flush()?;
         }
@@ -159,7 +158,8 @@ impl State {
         };
         self.target.replace(&head, |out| kept.write(out))?;
         self.next = Instant::now() + self.every;
-        Ok(true)
+        self.changed.set(false);
+        Ok(())
     }
 }
 
@@ -210,10 +210,19 @@ pub(crate) fn begin(
     input.go_on(position, &state.target.shown)
 }
 
-/// What there is next, waiting no longer than the state allows.
+/// What there is next, waiting no longer than the state allows. When somebody has asked the run to end, that is what has been read already.
 pub(crate) fn next<'a>(input: &'a mut Input, state: Option<&State>) -> Result<Next<'a>, Failure> {
     match state {
-        Some(state) => input.next_within(Some(state.patience())),
+        Some(state) => {
+            if state.stop.is_asked() {
+                input.close();
+            }
+            let next = input.next_within(Some(state.patience()))?;
+            if let Next::Batch(_) = next {
+                state.changed.set(true);
+            }
+            Ok(next)
+        }
         None => Ok(input.next()?.map_or(Next::End, Next::Batch)),
     }
 }

@@ -46,6 +46,10 @@ impl Settings {
         let names = saved.iter().chain(&self.0).map(|(name, _)| name);
         let both = names.map(|name| (name, of(saved, name), of(&self.0, name)));
         let mut differing = both.filter(|(_, was, is)| was != is);
-        differing.next().map(|(name, was, is)| [was, is].map(|it| it.unwrap_or_else(|| format!("no {name}"))))
+        differing.next().map(|(name, was, is)| match &name[..] {
+            // A seed may be a secret.
+            "--seed" => ["another --seed", "this one"].map(str::to_owned),
+            _ => [was, is].map(|it| it.unwrap_or_else(|| format!("no {name}"))),
+        })
     }
 }

@@ -173,9 +173,7 @@ fn stream(
             && state.is_due()
         {
             running.panes.flush()?;
-            if state.step(input, None, None, running)? {
-                break;
-            }
+            state.step(input, None, None, running)?;
         }
     }
     // Before panes end that the next run may still have something for.

@@ -140,6 +140,14 @@ fn one_that_was_cut_or_is_given_twice() {
     assert!(twice.code == 2 && twice.err.contains("is given twice"), "{}", twice.err);
     assert!(fs::read(dir.0.join("state")).unwrap() == saved);
     assert_eq!(run(&dir, &["a"]).ok().text(), "");
+    // In the first run as well, and by another name.
+    let dir = Dir::new();
+    let twice = run(dir.put("a", &text), &["a", "./a"]);
+    assert!(twice.code == 2 && twice.err.contains("is given twice"), "{}", twice.err);
+    fs::hard_link(dir.0.join("a"), dir.0.join("b")).unwrap();
+    run(&dir, &["a"]).ok();
+    let twice = run(&dir, &["a", "b"]);
+    assert!(twice.code == 2 && twice.err.contains("is given twice"), "{}", twice.err);
 }
 
 #[test]

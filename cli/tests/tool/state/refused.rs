@@ -72,7 +72,7 @@ fn of_other_settings() {
         (&["--window", "61s"][..], "--window 1m", "--window 61s"),
         (&["--window-count", "5"], "--window 1m", "no --window"),
         (&["--window", "1m", "--refresh"], "no --refresh", "--refresh"),
-        (&["--window", "1m", "--seed", "1"], "--seed 0", "--seed 1"),
+        (&["--window", "1m", "--seed", "1"], "another --seed", "this one"),
         (&["--window", "1m", "--approx"], "no --approx", "--approx"),
         (&["--window", "1m", "--format", "tsv", "--id", "1"], "no --format", "--format tsv"),
     ] {
