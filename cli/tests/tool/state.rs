@@ -344,9 +344,7 @@ fn times_of_arrival_go_on() {
     let dir = Dir::new();
     let args = ["dedup", "--window", "300ms", "--state", "state", "-q"];
     assert_eq!(run_once(&dir.0, &args, b"a\n").ok().text(), "a\n");
-    let begun = Instant::now();
     until("the id does not leave", || run_once(&dir.0, &args, b"a\n").ok().text() == "a\n");
-    assert!(begun.elapsed() > Duration::from_millis(100), "{:?}", begun.elapsed());
     let hour = ["dedup", "--window", "1h", "--state", "hour", "-q"];
     assert_eq!(run_once(&dir.0, &hour, b"a\n").ok().text(), "a\n");
     assert_eq!(run_once(&dir.0, &hour, b"a\nb\n").ok().text(), "b\n");
