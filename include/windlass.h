@@ -10,7 +10,8 @@
  *              writable) over its whole length, and aligned as its type is. Nothing of it is kept
  *              after the call.
  * Outputs      are written when the call succeeds, and else left alone. A windlass_error is written
- *              when it fails; a windlass_top_list also with WINDLASS_E_TOO_SMALL.
+ *              when it fails; what says how much room it takes also with
+ *              WINDLASS_E_TOO_SMALL.
  * Errors       are negative; nothing was changed then. There is no last error.
  * Time         is what the caller passes as now: nanoseconds since any moment (windlass_now_ns is
  *              one source), or event numbers. All calls with one handle must mean the same clock.
@@ -108,12 +109,26 @@
 // The ring has no node.
 #define WINDLASS_E_NO_NODE -12
 
-// An array of the caller's is too small for a list, a key or a value. The windlass_top_list, place or
-// entry was written, which says how much it takes, and nothing else.
+// An array of the caller's is too small for a list, a key, a value or an export. The windlass_top_list, place,
+// entry or length was written, which says how much it takes, and nothing else.
 #define WINDLASS_E_TOO_SMALL -13
 
 // Another key that is in the queue has the same hash. Nothing was changed.
 #define WINDLASS_E_COLLISION -14
+
+// Bytes are not what they are read as: something else, cut off, damaged, or of a later version. The error
+// detail says where.
+#define WINDLASS_E_FORMAT -15
+
+// What is to be merged does not go together; the error detail says what differs. Nothing was changed.
+#define WINDLASS_E_MISMATCH -16
+
+// A function of the caller's that was to write or read a snapshot has failed.
+#define WINDLASS_E_IO -17
+
+// Not a snapshot of this structure, of a later version, cut off, or damaged; the error detail says what
+// and where.
+#define WINDLASS_E_SNAPSHOT -18
 
 // The id was not admitted within the window before; now it is.
 #define WINDLASS_FRESH 0
@@ -242,6 +257,11 @@
 // on_unknown: such a client is allowed, and not charged.
 #define WINDLASS_ON_UNKNOWN_ALLOW 1
 
+// on_unknown: such a client shares one of shared_cells with others, by its hash. What a cell has taken
+// is no less than what each of its clients has: none gets more than its quota from it, and one may
+// be denied for what others have taken. Not with WINDLASS_ALGORITHM_SLIDING_LOG, nor in a set.
+#define WINDLASS_ON_UNKNOWN_SHARE 2
+
 // The call may go on, and has been charged.
 #define WINDLASS_ALLOWED 0
 
@@ -250,6 +270,14 @@
 
 // The call costs more than the limiter can ever give at once. An answer, and no error.
 #define WINDLASS_NEVER 2
+
+// inherit: permits that were used stay used, one by one. Of 60 used of 100 in a minute, 60 are used of
+// 200, and 140 left; or of 20 none are left until 40 and one more are back.
+#define WINDLASS_INHERIT_AS_IS 0
+
+// inherit: the share that was used stays used, of a bucket (not of windows and logs). Of 60 used of 100
+// in a minute, 120 are used of 200, and 80 left; or 12 of 20, and 8 left.
+#define WINDLASS_INHERIT_PROPORTIONAL 1
 
 // A hold is settled: by this call.
 #define WINDLASS_SETTLED 0
@@ -284,6 +312,17 @@
 // A hash: 16 bytes, a windlass_hash as it lies in memory.
 #define WINDLASS_KEY_HASH 2
 
+// Is added to the kind of a key that is in a namespace: the length of the namespace's name (4 bytes, a
+// uint32_t as it lies in memory), the name, and then the key. Such keys come from Rust alone, in
+// exports.
+#define WINDLASS_KEY_NAMESPACED 4
+
+// Each key is on one of the structures, and on no other: by its hash, as a rule.
+#define WINDLASS_KEYS_SPLIT 0
+
+// A key may be on several of the structures: each has counted a part.
+#define WINDLASS_KEYS_SHARED 1
+
 // The key was not there; it is the last entry now.
 #define WINDLASS_PUSHED_NEW 0
 
@@ -305,11 +344,28 @@
 // A push of a key that is there makes it the last entry, with the new value.
 #define WINDLASS_ON_PRESENT_MOVE 1
 
+// Merges the exports of any number of structures into one list, with bounds. Made by
+// windlass_aggregator_new, freed by windlass_aggregator_free.
+//
+// The order in which exports are added does not matter. A list's bounds hold if those of the exports do; and,
+// with WINDLASS_KEYS_SPLIT, if each key is on one structure. It is certified if its keys, their order and their
+// counts follow from them.
+typedef struct windlass_aggregator windlass_aggregator;
+
 // Remembers the ids of a window in fixed memory, for any number of threads: no id of the window is
 // ever missed, and of those that were not there a stated share is taken for seen. An id is
 // forgotten between window (and lateness) and the length of its panes after it was put in: with 8
 // panes 15 % after the window at most. Made by windlass_bloom_new, freed by windlass_bloom_free.
 typedef struct windlass_bloom windlass_bloom;
+
+// Keeps the hottest keys of the window in memory that is given, whatever the keys are, with counts
+// between bounds that always hold, for any number of threads. Made by windlass_bounded_topk_new, freed by
+// windlass_bounded_topk_free.
+//
+// Panes and windows are those of windlass_counter; lists are as those of windlass_topk. A row's count is a
+// guess between its bounds. A list is certified if it is exact: as long as the different keys of each pane
+// have found a place, and seldom later.
+typedef struct windlass_bounded_topk windlass_bounded_topk;
 
 // Counts how often each key was seen in the window, exactly, for any number of threads. Made by
 // windlass_counter_new, freed by windlass_counter_free.
@@ -323,6 +379,11 @@ typedef struct windlass_counter windlass_counter;
 // id, one per window gets WINDLASS_FRESH. Made by windlass_dedup_new, freed by
 // windlass_dedup_free.
 typedef struct windlass_dedup windlass_dedup;
+
+// What one structure knows of the hottest keys of a window, for a windlass_aggregator: ten times as many
+// keys as its lists have. Made by the _export functions of windlass_topk and windlass_bounded_topk, or from
+// bytes; freed by windlass_export_free. But for windlass_export_truncate it never changes.
+typedef struct windlass_export windlass_export;
 
 // A queue of keys with values that tells, for any key, how many are before it, in constant time; for
 // any number of threads. Made by windlass_fifo_new, freed by windlass_fifo_free.
@@ -486,6 +547,33 @@ typedef struct windlass_dedup_stats {
     uint64_t forwarded;
 } windlass_dedup_stats;
 
+// Takes len bytes of a snapshot, of which there are 64 KiB at a time and somewhat more, in order: all of
+// them, and returns 0; or something else, and the call ends with WINDLASS_E_IO. context is what was
+// given with it. It must return (no longjmp, no exception), may take its time (nobody waits for it
+// but the call), and may use the handle, but not free it.
+typedef int32_t (*windlass_write_fn)(void *context, const uint8_t *bytes, size_t len);
+
+// Stores up to capacity bytes of a snapshot, the next ones, in bytes, and returns how many: 1 at least,
+// or 0 where there are no more; below 0, and the call ends with WINDLASS_E_IO. It is not asked for bytes
+// behind the snapshot's end. context and what it may do: as windlass_write_fn.
+typedef int64_t (*windlass_read_fn)(void *context, uint8_t *bytes, size_t capacity);
+
+// What a restored structure goes on from. Set struct_size before the call.
+typedef struct windlass_restored {
+    // sizeof(windlass_restored).
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // The tick of now: that of the snapshot, and the time that has passed since by the system's clock.
+    // (Where ticks are numbers of events: the snapshot's.) Ticks count from the same origin as before:
+    // whoever has a clock that began anew adds what is missing.
+    uint64_t resumed;
+    // The time since the snapshot, in nanoseconds; 0 if the system's clock went back.
+    uint64_t elapsed_ns;
+    // Entries that were restored: all that the snapshot has.
+    uint64_t entries;
+} windlass_restored;
+
 // Settings. Fill it with windlass_bloom_config_init, then set window, and what else should differ
 // from the defaults.
 typedef struct windlass_bloom_config {
@@ -643,10 +731,14 @@ typedef struct windlass_limiter_config {
     // How it counts: WINDLASS_ALGORITHM_GCRA (the default), or another WINDLASS_ALGORITHM_.
     uint32_t algorithm;
     // What a client gets that it does not know, when it is full: WINDLASS_ON_UNKNOWN_DENY (the
-    // default) or WINDLASS_ON_UNKNOWN_ALLOW.
+    // default), WINDLASS_ON_UNKNOWN_ALLOW or WINDLASS_ON_UNKNOWN_SHARE.
     uint32_t on_unknown;
+    // With WINDLASS_ON_UNKNOWN_SHARE: how many cells such clients share, of 8 bytes each; 1 to 2^28.
+    // Of n such clients at a time n / shared_cells share one, beside itself, on average. Else 0, the
+    // default.
+    uint64_t shared_cells;
     // 0.
-    uint64_t reserved[4];
+    uint64_t reserved[3];
 } windlass_limiter_config;
 
 // What a limiter answers. What does not belong to its kind is 0. It never grows.
@@ -692,6 +784,16 @@ typedef struct windlass_limiter_stats {
     // Calls whose time lay further ahead than max_jump_ns, answered as on_unknown says.
     uint64_t jumps;
 } windlass_limiter_stats;
+
+// So many permits in so long, and how many at once. It never grows.
+typedef struct windlass_quota {
+    // How many permits in per_ns.
+    uint64_t permits;
+    // The time for so many, in nanoseconds: 1 to 366 days.
+    uint64_t per_ns;
+    // How many at once after a rest. 0: as many as permits, as a window must.
+    uint64_t burst;
+} windlass_quota;
 
 // Settings of a set. Fill it with windlass_limitset_config_init.
 typedef struct windlass_limitset_config {
@@ -917,7 +1019,8 @@ typedef struct windlass_top_row {
     uint64_t key_at;
     // How many there are.
     uint32_t key_len;
-    // WINDLASS_KEY_BYTES, WINDLASS_KEY_U64 or WINDLASS_KEY_HASH.
+    // WINDLASS_KEY_BYTES, WINDLASS_KEY_U64 or WINDLASS_KEY_HASH; in namespaces WINDLASS_KEY_NAMESPACED
+    // more for each.
     uint32_t kind;
     // How often it was seen. UINT64_MAX: 2^63 times or more.
     uint64_t count;
@@ -964,6 +1067,99 @@ typedef struct windlass_topk_stats {
     // Lists for which all rows had to be looked at.
     uint64_t scans;
 } windlass_topk_stats;
+
+// Settings. Fill it with windlass_bounded_topk_config_init, then set window, pane and k, and what
+// else should differ from the defaults.
+typedef struct windlass_bounded_topk_config {
+    // Set by the init function; leave it alone.
+    uint32_t struct_size;
+    // None are known yet: 0.
+    uint32_t flags;
+    // Over how many ticks is counted: a multiple of the pane. Has no default.
+    uint64_t window;
+    // The length of a pane in ticks: at most 1023 of them in window and lateness. Has no default.
+    uint64_t pane;
+    // How late events may come, or callers' clocks differ, beyond the window, and still be counted,
+    // in ticks; and how far back can be asked. Rounded up to panes. Default: 0.
+    uint64_t lateness;
+    // How many keys a list has, 1 to 1048576. Has no default.
+    uint64_t k;
+    // A time further ahead of the newest pane than this many ticks is refused: a single wild one
+    // would make all that is counted old. Default: WINDLASS_NO_LIMIT.
+    uint64_t max_jump;
+    // Bytes that it may take, all in all, in equal parts for each pane that is kept and two more.
+    // Default: 1048576.
+    uint64_t memory;
+    // How many bytes a key has, on average: as much room is kept for those of the candidates, twice. 0: all
+    // are numbers, which need none. (A key for which there is no room is counted, but not listed.)
+    // Default: 24.
+    uint64_t key_bytes;
+    // How old windlass_bounded_topk_maintain_at lets the list become, in ticks. Default: 0, which is
+    // 100 ms, or a pane of events.
+    uint64_t refresh_every;
+    // The seed of the hash. Default: a random one, drawn by the init function. Set it where
+    // several processes must agree; with a seed that others know they can make keys that collide.
+    uint64_t seed;
+    // What a tick is: WINDLASS_UNIT_NS (the default) or WINDLASS_UNIT_EVENTS. It matters to messages
+    // alone.
+    uint32_t unit;
+    // 0.
+    uint32_t reserved0;
+    // 0.
+    uint64_t reserved[4];
+} windlass_bounded_topk_config;
+
+// Plain figures about a windlass_bounded_topk. Those that count do so from its making on.
+typedef struct windlass_bounded_topk_stats {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // 0.
+    uint32_t reserved0;
+    // Keys that a pane has slots for.
+    uint64_t slots;
+    // Cells of a pane's sketch, which has what is seen of all other keys.
+    uint64_t cells;
+    // Slots of the newest pane that are taken.
+    uint64_t taken;
+    // Bytes that it takes now.
+    uint64_t memory_bytes;
+    // Panes opened so far.
+    uint64_t opened;
+    // Tables that were cleared to be used again.
+    uint64_t recycled;
+    // Panes for which there were none: their adds are known as a sum alone.
+    uint64_t without;
+    // Events for panes that are kept no more: not counted.
+    uint64_t late;
+    // Events whose time lay too far ahead: not counted.
+    uint64_t jumps;
+} windlass_bounded_topk_stats;
+
+// What an export says beside its rows.
+typedef struct windlass_export_info {
+    // How many bytes of this struct the library knows; what lies beyond is 0.
+    uint32_t struct_size;
+    // What a tick is: WINDLASS_UNIT_NS or WINDLASS_UNIT_EVENTS.
+    uint32_t unit;
+    // The time for which it was asked.
+    uint64_t as_of;
+    // The length of a pane in ticks.
+    uint64_t pane;
+    // The first tick of its first pane.
+    uint64_t start;
+    // The tick after its last pane's last.
+    uint64_t end;
+    // How often all keys were seen.
+    uint64_t total;
+    // No key that is not in its rows was seen more often than this.
+    uint64_t tail;
+    // How many rows it has.
+    uint64_t rows;
+    // How many it could have.
+    uint64_t capacity;
+    // How many keys a list of the structure has.
+    uint64_t k;
+} windlass_export_info;
 
 // Settings. Fill it with windlass_fifo_config_init, then set what should differ from the defaults.
 typedef struct windlass_fifo_config {
@@ -1121,6 +1317,13 @@ WINDLASS_API const char *windlass_status_text(windlass_status status);
 //
 // Threads: concurrent; all threads of a process have the same clock.
 WINDLASS_API uint64_t windlass_now_ns(void);
+
+// Nanoseconds since 1970 by the system's clock, which may be set: a value for wall_ns, where snapshots
+// are written and restored.
+//
+// Threads: concurrent.
+WINDLASS_API
+uint64_t windlass_wall_ns(void);
 
 // The hash of an id of len bytes under a seed: XXH3-128.
 //
@@ -1467,6 +1670,45 @@ WINDLASS_API
 int32_t windlass_dedup_maintain(struct windlass_dedup *dedup,
                                 uint64_t now,
                                 size_t budget);
+
+// Writes a snapshot of all that was admitted, claimed or forgotten before the call, to be restored
+// by windlass_dedup_restore, on any machine. Other threads go on meanwhile and wait for nothing;
+// what they do may be in it or not. now and wall_ns are one time on two clocks: the tick, and
+// nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (dedup or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_dedup_snapshot(const struct windlass_dedup *dedup,
+                                        uint64_t now,
+                                        uint64_t wall_ns,
+                                        windlass_write_fn write_fn,
+                                        void *context,
+                                        struct windlass_error *error);
+
+// Makes a windlass_dedup of what windlass_dedup_snapshot has written, and stores it in out; free it
+// with windlass_dedup_free. Ids and claims are as old as they are, by the system's clock. window,
+// unit, lateness, refresh and identity must be as they were; so must capacity, unless there is a
+// max_memory. The seed of config is not looked at: it is the snapshot's. Tickets from before are
+// good for what is claimed, but with WINDLASS_IDENTITY_BYTES.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_dedup_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_dedup_restore(const struct windlass_dedup_config *config,
+                                       uint64_t wall_ns,
+                                       windlass_read_fn read_fn,
+                                       void *context,
+                                       struct windlass_dedup **out,
+                                       struct windlass_restored *restored,
+                                       struct windlass_error *error);
 
 // Makes a windlass_bloom as config says, and stores it in out; free it with windlass_bloom_free.
 // All of its memory is asked for here.
@@ -1919,6 +2161,45 @@ int32_t windlass_bloom_maintain_at(struct windlass_bloom *bloom,
 // Threads: concurrent.
 WINDLASS_API windlass_status windlass_bloom_advance_to(struct windlass_bloom *bloom, uint64_t now);
 
+// Writes a snapshot of all that was put in before the call, to be restored by
+// windlass_bloom_restore, on any machine. Other threads go on meanwhile and wait for nothing; what
+// they put in may be in it or not. A pane that they let go meanwhile is not in it. now and wall_ns
+// are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (bloom or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bloom_snapshot(const struct windlass_bloom *bloom,
+                                        uint64_t now,
+                                        uint64_t wall_ns,
+                                        windlass_write_fn write_fn,
+                                        void *context,
+                                        struct windlass_error *error);
+
+// Makes a windlass_bloom of what windlass_bloom_snapshot has written, and stores it in out; free it
+// with windlass_bloom_free. It gives the answers that the other would have given; what has expired
+// since by the system's clock is gone. window, unit and lateness must be as they were, and so must
+// panes, layout, probes and bits, given or found by expected_ids and error. The seed of config is
+// not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_bloom_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bloom_restore(const struct windlass_bloom_config *config,
+                                       uint64_t wall_ns,
+                                       windlass_read_fn read_fn,
+                                       void *context,
+                                       struct windlass_bloom **out,
+                                       struct windlass_restored *restored,
+                                       struct windlass_error *error);
+
 // Makes a windlass_limiter as config says, and stores it in out; free it with
 // windlass_limiter_free. The memory of its table is asked for here; more only to grow (max_memory).
 // Where that cannot be had, clients that it does not know are answered as on_unknown says.
@@ -2226,6 +2507,117 @@ WINDLASS_API
 int32_t windlass_global_limiter_forget(struct windlass_global_limiter *limiter,
                                        uint64_t now);
 
+// Another quota from the time now on, of all clients that have none of their own, known or not: for all
+// calls that begin after this one has ended. Those under way meanwhile are judged by the old quota or
+// by the new one. inherit says what becomes of what was used: WINDLASS_INHERIT_AS_IS or another
+// WINDLASS_INHERIT_. However many clients there are, it takes no longer.
+//
+// A bucket cannot get a pace at which its numbers would not last a year, from 9 years at the pace that it
+// was made with; with WINDLASS_INHERIT_AS_IS that is 9 times as many permits a second. Windows keep their
+// length, and logs have no more permits, and no more time, than they were made with.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter), WINDLASS_E_ARG (the quota, inherit, or a time beyond max_jump_ns;
+// error names it). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota(struct windlass_limiter *limiter,
+                                           struct windlass_quota quota,
+                                           uint32_t inherit,
+                                           uint64_t now,
+                                           struct windlass_error *error);
+
+// A quota of its own, from the time now on, for the client whose key has len bytes (0 or more): whatever
+// windlass_limiter_set_quota says later; or another one, if it has one. What it has used up of its
+// quota counts as taken now: so many permits, but no more than there are, or the same share of them, of
+// all algorithms. Its calls that are under way meanwhile are judged by the quota that it had, and may
+// then not be counted by the one that it gets.
+//
+// Some 300 bytes for each such client. A call of any client then looks whether it is one of them.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter; key, and len is not 0), WINDLASS_E_RANGE (len), WINDLASS_E_ARG (as
+// windlass_limiter_set_quota). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for(struct windlass_limiter *limiter,
+                                               const uint8_t *key,
+                                               size_t len,
+                                               struct windlass_quota quota,
+                                               uint32_t inherit,
+                                               uint64_t now,
+                                               struct windlass_error *error);
+
+// The same for a key whose hash is known.
+//
+// Errors: as windlass_limiter_set_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for_hash(struct windlass_limiter *limiter,
+                                                    struct windlass_hash hash,
+                                                    struct windlass_quota quota,
+                                                    uint32_t inherit,
+                                                    uint64_t now,
+                                                    struct windlass_error *error);
+
+// The same for a key that is a number.
+//
+// Errors: as windlass_limiter_set_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_set_quota_for_u64(struct windlass_limiter *limiter,
+                                                   uint64_t key,
+                                                   struct windlass_quota quota,
+                                                   uint32_t inherit,
+                                                   uint64_t now,
+                                                   struct windlass_error *error);
+
+// From the time now on the quota of all counts for this client again. What it has used of its own counts
+// as taken now, as inherit says, if that is more than it had used of the other one.
+//
+// Returns 1 (it had one of its own), 0, or an error: WINDLASS_E_NULL (limiter; key, and len is not
+// 0), WINDLASS_E_RANGE (len), WINDLASS_E_ARG (inherit).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for(struct windlass_limiter *limiter,
+                                         const uint8_t *key,
+                                         size_t len,
+                                         uint32_t inherit,
+                                         uint64_t now);
+
+// The same for a key whose hash is known.
+//
+// Returns as windlass_limiter_clear_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for_hash(struct windlass_limiter *limiter,
+                                              struct windlass_hash hash,
+                                              uint32_t inherit,
+                                              uint64_t now);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_limiter_clear_quota_for.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_limiter_clear_quota_for_u64(struct windlass_limiter *limiter,
+                                             uint64_t key,
+                                             uint32_t inherit,
+                                             uint64_t now);
+
+// Another quota from the time now on: see windlass_limiter_set_quota.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter), WINDLASS_E_ARG (the quota, or inherit; error names it). Then nothing
+// was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_global_limiter_set_quota(struct windlass_global_limiter *limiter,
+                                                  struct windlass_quota quota,
+                                                  uint32_t inherit,
+                                                  uint64_t now,
+                                                  struct windlass_error *error);
+
 // Makes a windlass_limitset of n limits, in their order, and stores it in out; free it with
 // windlass_limitset_free. What limits points to is copied.
 //
@@ -2316,6 +2708,22 @@ WINDLASS_API
 int32_t windlass_limitset_cancel(struct windlass_limitset *set,
                                  const struct windlass_reservation *reservation,
                                  uint64_t now);
+
+// Another quota from the time now on for the limit of this name, which ends with NUL: for all calls that
+// begin after this one has ended. Permits that were used stay used, one by one, and what is held or given
+// back is so many of them. Which quotas there can be: see windlass_limiter_set_quota, with
+// WINDLASS_INHERIT_AS_IS.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (set or name), WINDLASS_E_ARG (the quota, or no limit has this name; error says
+// so). Then nothing was changed.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limitset_set_quota(struct windlass_limitset *set,
+                                            const char *name,
+                                            struct windlass_quota quota,
+                                            uint64_t now,
+                                            struct windlass_error *error);
 
 // Writes the figures to stats. struct_size is sizeof(windlass_limitset_stats).
 //
@@ -2567,6 +2975,44 @@ WINDLASS_API
 int32_t windlass_counter_maintain_at(struct windlass_counter *counter,
                                      uint64_t now,
                                      size_t budget);
+
+// Writes a snapshot of all counts, to be restored by windlass_counter_restore, on any machine. Other
+// threads go on meanwhile and wait for nothing: a count in it is no less than before the call, and
+// no more than after it. now and wall_ns are one time on two clocks: the tick, and nanoseconds
+// since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (counter or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_counter_snapshot(const struct windlass_counter *counter,
+                                          uint64_t now,
+                                          uint64_t wall_ns,
+                                          windlass_write_fn write_fn,
+                                          void *context,
+                                          struct windlass_error *error);
+
+// Makes a windlass_counter of what windlass_counter_snapshot has written, and stores it in out; free
+// it with windlass_counter_free. What is behind the window since, by the system's clock, is gone.
+// window, pane, unit and lateness must be as they were; so must capacity, unless there is a
+// max_memory. The seed of config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_counter_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_counter_restore(const struct windlass_counter_config *config,
+                                         uint64_t wall_ns,
+                                         windlass_read_fn read_fn,
+                                         void *context,
+                                         struct windlass_counter **out,
+                                         struct windlass_restored *restored,
+                                         struct windlass_error *error);
 
 // Makes a windlass_topk as config says, and stores it in out; free it with windlass_topk_free. The
 // system is asked for the memory of its rows as they are needed; where it cannot be had, keys get
@@ -2839,6 +3285,475 @@ WINDLASS_API
 int32_t windlass_topk_maintain_at(struct windlass_topk *topk,
                                   uint64_t now,
                                   size_t budget);
+
+// Writes a snapshot of all keys and counts, to be restored by windlass_topk_restore, on any machine.
+// (windlass_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
+// wait for nothing: a count in it is no less than before the call, and no more than after it. now
+// and wall_ns are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (topk or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_topk_save(const struct windlass_topk *topk,
+                                   uint64_t now,
+                                   uint64_t wall_ns,
+                                   windlass_write_fn write_fn,
+                                   void *context,
+                                   struct windlass_error *error);
+
+// Makes a windlass_topk of what windlass_topk_save has written, and stores it in out; free it with
+// windlass_topk_free. Lists are what they were; the one of windlass_topk_snapshot is made with the
+// next refresh. What is behind the window since, by the system's clock, is gone. window, pane, unit
+// and lateness must be as they were; so must capacity, unless there is a max_memory. The seed of
+// config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_topk_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_topk_restore(const struct windlass_topk_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_topk **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
+
+// Makes a windlass_bounded_topk as config says, and stores it in out; free it with
+// windlass_bounded_topk_free. The tables of a pane are asked for when it begins; where they cannot be had,
+// its adds are known as a sum alone.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (config or out), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_ARG (a setting;
+// error names it: of too little memory also the least that would do), WINDLASS_E_NOMEM. Then out is left
+// alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bounded_topk_new(const struct windlass_bounded_topk_config *config,
+                                          struct windlass_bounded_topk **out,
+                                          struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_bounded_topk_free(struct windlass_bounded_topk *topk);
+
+// Fills config with the defaults. struct_size is sizeof(windlass_bounded_topk_config).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_config_init(struct windlass_bounded_topk_config *config,
+                                                  uint32_t struct_size);
+
+// Counts a key of len bytes (0 or more) times times at the time now.
+//
+// Returns WINDLASS_COUNTED, WINDLASS_LATE, or an error:
+// WINDLASS_E_JUMP (now is further ahead than max_jump: it is not counted), WINDLASS_E_NULL (topk; key,
+// and len is not 0), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bounded_topk_add(struct windlass_bounded_topk *topk,
+                                  const uint8_t *key,
+                                  size_t len,
+                                  uint64_t times,
+                                  uint64_t now);
+
+// The same for a key whose hash is known, by windlass_hash_bytes for example, with the seed of topk
+// or of a namespace. In lists it is that hash: what was hashed is not known. So let a key always come
+// in one form.
+//
+// Returns as windlass_bounded_topk_add.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bounded_topk_add_hash(struct windlass_bounded_topk *topk,
+                                       struct windlass_hash hash,
+                                       uint64_t times,
+                                       uint64_t now);
+
+// The same for a key that is a number: told apart exactly. In lists it is that number.
+//
+// Returns as windlass_bounded_topk_add.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bounded_topk_add_u64(struct windlass_bounded_topk *topk,
+                                      uint64_t key,
+                                      uint64_t times,
+                                      uint64_t now);
+
+// What a key was seen in the window at the time now: lower times or more, upper times at most. upper becomes
+// UINT64_MAX where nothing is known.
+//
+// Errors: WINDLASS_E_NULL (topk, lower or upper; key, and len is not 0), WINDLASS_E_RANGE (len).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_bounds(const struct windlass_bounded_topk *topk,
+                                             const uint8_t *key,
+                                             size_t len,
+                                             uint64_t now,
+                                             uint64_t *lower,
+                                             uint64_t *upper);
+
+// The same for a key whose hash is known.
+//
+// Errors: WINDLASS_E_NULL (topk, lower or upper).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_bounds_hash(const struct windlass_bounded_topk *topk,
+                                                  struct windlass_hash hash,
+                                                  uint64_t now,
+                                                  uint64_t *lower,
+                                                  uint64_t *upper);
+
+// The same for a key that is a number.
+//
+// Errors: WINDLASS_E_NULL (topk, lower or upper).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_bounds_u64(const struct windlass_bounded_topk *topk,
+                                                 uint64_t key,
+                                                 uint64_t now,
+                                                 uint64_t *lower,
+                                                 uint64_t *upper);
+
+// How often all keys were seen in the window at the time now.
+//
+// Errors: WINDLASS_E_NULL (topk or total).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_total(const struct windlass_bounded_topk *topk,
+                                            uint64_t now,
+                                            uint64_t *total);
+
+// Counts n events, by the hashes of their keys. A batch has the memory for 16 events on its way at
+// once, and so is faster than single calls; 64 to 512 events are enough.
+//
+// Event i counts times[i] times, or once if times is NULL. Its time is ticks[i], or now for all of
+// them if ticks is NULL. tally may be NULL; its no_room stays 0.
+//
+// Errors; then nothing was counted: WINDLASS_E_NULL (topk; hashes, and n is not 0),
+// WINDLASS_E_RANGE (n; a pointer is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_add_hashes(struct windlass_bounded_topk *topk,
+                                                 const struct windlass_hash *hashes,
+                                                 size_t n,
+                                                 const uint64_t *times,
+                                                 uint64_t now,
+                                                 const uint64_t *ticks,
+                                                 struct windlass_tally *tally);
+
+// The same for n keys that are numbers.
+//
+// The rest as windlass_bounded_topk_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_add_u64s(struct windlass_bounded_topk *topk,
+                                               const uint64_t *keys,
+                                               size_t n,
+                                               const uint64_t *times,
+                                               uint64_t now,
+                                               const uint64_t *ticks,
+                                               struct windlass_tally *tally);
+
+// The same for n keys of key_len bytes each, the next one stride bytes after the last: a field of an
+// array of structs, for example. 1 <= key_len <= stride. Of keys there must be (n - 1) * stride +
+// key_len bytes.
+//
+// Errors: WINDLASS_E_RANGE also if key_len or stride is wrong. The rest as
+// windlass_bounded_topk_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_add_fixed(struct windlass_bounded_topk *topk,
+                                                const uint8_t *keys,
+                                                size_t key_len,
+                                                size_t stride,
+                                                size_t n,
+                                                const uint64_t *times,
+                                                uint64_t now,
+                                                const uint64_t *ticks,
+                                                struct windlass_tally *tally);
+
+// The same for n keys of any lengths, one behind the other: key i is bytes[offsets[i]] up to, but
+// not with, bytes[offsets[i + 1]]. So there are n + 1 offsets, none less than the one before it,
+// and none greater than bytes_len.
+//
+// Errors: WINDLASS_E_OFFSETS if they are not so, WINDLASS_E_NULL also for bytes (bytes_len is not
+// 0) and offsets (n is not 0). The rest as windlass_bounded_topk_add_hashes.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_add_packed(struct windlass_bounded_topk *topk,
+                                                 const uint8_t *bytes,
+                                                 size_t bytes_len,
+                                                 const uint32_t *offsets,
+                                                 size_t n,
+                                                 const uint64_t *times,
+                                                 uint64_t now,
+                                                 const uint64_t *ticks,
+                                                 struct windlass_tally *tally);
+
+// The last list that windlass_bounded_topk_refresh or windlass_bounded_topk_maintain_at has made, for little more than
+// the copy. Before the first: an empty one, not certified, whose end is 0.
+//
+// list gets what it says beside its rows (struct_size is sizeof(windlass_top_list)), rows its rows,
+// the hottest first, and keys the bytes of their keys, one behind the other. rows has room for row_room
+// of them: k is enough for any list. keys has room for key_room bytes. Each may be NULL if there is
+// no room.
+//
+// Errors: WINDLASS_E_TOO_SMALL (rows or keys): then list alone is written, and says in rows and
+// key_bytes how much room it takes. (The next list may take more.) WINDLASS_E_NULL (topk, list; rows or
+// keys, and their room is not 0), WINDLASS_E_STRUCT_SIZE, WINDLASS_E_RANGE (row_room, key_room; rows
+// is not aligned).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_snapshot(const struct windlass_bounded_topk *topk,
+                                               struct windlass_top_list *list,
+                                               uint32_t struct_size,
+                                               struct windlass_top_row *rows,
+                                               size_t row_room,
+                                               uint8_t *keys,
+                                               size_t key_room);
+
+// Makes the list anew for all to read, and gives it: the window at the time now.
+//
+// Errors: as windlass_bounded_topk_snapshot. With WINDLASS_E_TOO_SMALL the list was made, and
+// windlass_bounded_topk_snapshot has it; with any other nothing was.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_refresh(struct windlass_bounded_topk *topk,
+                                              uint64_t now,
+                                              struct windlass_top_list *list,
+                                              uint32_t struct_size,
+                                              struct windlass_top_row *rows,
+                                              size_t row_room,
+                                              uint8_t *keys,
+                                              size_t key_room);
+
+// The list of the window at the time now, which nobody else gets.
+//
+// Errors: as windlass_bounded_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_top(const struct windlass_bounded_topk *topk,
+                                          uint64_t now,
+                                          struct windlass_top_list *list,
+                                          uint32_t struct_size,
+                                          struct windlass_top_row *rows,
+                                          size_t row_room,
+                                          uint8_t *keys,
+                                          size_t key_room);
+
+// The same of the complete window at the time now: asked at the end of each pane, it is the list of
+// each.
+//
+// Errors: as windlass_bounded_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_top_complete(const struct windlass_bounded_topk *topk,
+                                                   uint64_t now,
+                                                   struct windlass_top_list *list,
+                                                   uint32_t struct_size,
+                                                   struct windlass_top_row *rows,
+                                                   size_t row_room,
+                                                   uint8_t *keys,
+                                                   size_t key_room);
+
+// Fills out with the present figures. struct_size is sizeof(windlass_bounded_topk_stats). Looks at all slots
+// of the newest pane: microseconds, not nanoseconds.
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_get_stats(const struct windlass_bounded_topk *topk,
+                                                struct windlass_bounded_topk_stats *out,
+                                                uint32_t struct_size);
+
+// Upkeep, most of which calls do by themselves while events come: moves time on to now, lets go what
+// is behind the window, and clears up to budget KiB of it for its next use. After a window of
+// silence it gives back the memory.
+//
+// It also makes the list of windlass_bounded_topk_snapshot anew when that is older than refresh_every: so call
+// it that often, from a thread beside the callers or from one of them.
+//
+// Returns 1 (there is more that can be done now), 0 (there is not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bounded_topk_maintain_at(struct windlass_bounded_topk *topk,
+                                          uint64_t now,
+                                          size_t budget);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_export_free(struct windlass_export *export_);
+
+// What topk knows of the window at the time now, to be merged with what others know; free it with
+// windlass_export_free.
+//
+// Errors: WINDLASS_E_NULL (topk or out). Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_topk_export(const struct windlass_topk *topk,
+                                     uint64_t now,
+                                     struct windlass_export **out);
+
+// The same of the complete window at the time now.
+//
+// Errors: as windlass_topk_export.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_topk_export_complete(const struct windlass_topk *topk,
+                                              uint64_t now,
+                                              struct windlass_export **out);
+
+// The same of a windlass_bounded_topk.
+//
+// Errors: as windlass_topk_export.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bounded_topk_export(const struct windlass_bounded_topk *topk,
+                                             uint64_t now,
+                                             struct windlass_export **out);
+
+// The same of the complete window at the time now.
+//
+// Errors: as windlass_topk_export.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bounded_topk_export_complete(const struct windlass_bounded_topk *topk,
+                                                      uint64_t now,
+                                                      struct windlass_export **out);
+
+// Writes an export as bytes that windlass_export_from_bytes reads, on any machine. bytes has room for so many;
+// it may be NULL if that is 0. len gets how many there are.
+//
+// Errors: WINDLASS_E_TOO_SMALL (bytes): then len alone is written, and says how much room it takes.
+// WINDLASS_E_NULL (export, len; bytes, and room is not 0), WINDLASS_E_RANGE (room).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_export_to_bytes(const struct windlass_export *export_,
+                                         uint8_t *bytes,
+                                         size_t room,
+                                         size_t *len);
+
+// Makes an export from bytes that windlass_export_to_bytes has written, and stores it in out; free it with
+// windlass_export_free. The bytes may come from anywhere: memory is asked for in proportion to their number,
+// and no more.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_FORMAT (they are something else, cut off, damaged, of a later version, or say what
+// cannot be; error tells where), WINDLASS_E_NULL (out; bytes, and len is not 0), WINDLASS_E_RANGE (len),
+// WINDLASS_E_STRUCT_SIZE (of error). Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_export_from_bytes(const uint8_t *bytes,
+                                           size_t len,
+                                           struct windlass_export **out,
+                                           struct windlass_error *error);
+
+// Fills info. struct_size is sizeof(windlass_export_info).
+//
+// Errors: WINDLASS_E_NULL, WINDLASS_E_STRUCT_SIZE.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_export_get_info(const struct windlass_export *export_,
+                                         struct windlass_export_info *info,
+                                         uint32_t struct_size);
+
+// All rows of an export, as a list: what a windlass_aggregator would make of it alone.
+//
+// Errors: as windlass_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_export_list(const struct windlass_export *export_,
+                                     struct windlass_top_list *list,
+                                     uint32_t struct_size,
+                                     struct windlass_top_row *rows,
+                                     size_t row_room,
+                                     uint8_t *keys,
+                                     size_t key_room);
+
+// Cuts an export to so many rows, the hottest: it takes fewer bytes then, and what is cut off is in its tail.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: exclusive: no other call with this handle may be under way.
+WINDLASS_API
+windlass_status windlass_export_truncate(struct windlass_export *export_,
+                                         size_t rows);
+
+// Makes a windlass_aggregator for lists of k keys, and stores it in out; free it with
+// windlass_aggregator_free. keys is WINDLASS_KEYS_SPLIT or WINDLASS_KEYS_SHARED.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (out), WINDLASS_E_ARG (k is 0; keys is something else), WINDLASS_E_STRUCT_SIZE (of
+// error). Then out is left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_aggregator_new(uint64_t k,
+                                        uint32_t keys,
+                                        struct windlass_aggregator **out,
+                                        struct windlass_error *error);
+
+// Frees it. NULL is allowed, and does nothing.
+//
+// Threads: exclusive: no other call with this handle may be under way, or come after it.
+WINDLASS_API void windlass_aggregator_free(struct windlass_aggregator *aggregator);
+
+// Adds what a structure tells. Each one's is to be added once. What export says is copied.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_MISMATCH (what was added before has other panes, another interval or another seed; error
+// names it), WINDLASS_E_NULL (aggregator or export), WINDLASS_E_STRUCT_SIZE (of error).
+// Threads: exclusive: no other call with this aggregator may be under way.
+WINDLASS_API
+windlass_status windlass_aggregator_add(struct windlass_aggregator *aggregator,
+                                        const struct windlass_export *export_,
+                                        struct windlass_error *error);
+
+// Adds what another aggregator has been told, of other structures.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_ARG (other is the same one), WINDLASS_E_MISMATCH also where keys differs. The rest as
+// windlass_aggregator_add.
+// Threads: exclusive: no other call with this aggregator may be under way, and none that changes other.
+WINDLASS_API
+windlass_status windlass_aggregator_add_all(struct windlass_aggregator *aggregator,
+                                            const struct windlass_aggregator *other,
+                                            struct windlass_error *error);
+
+// How many exports were added.
+//
+// Errors: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_aggregator_exports(const struct windlass_aggregator *aggregator,
+                                            uint64_t *exports);
+
+// The list over all that was added. Before the first: an empty one, not certified, whose end is 0.
+//
+// Errors: as windlass_topk_snapshot.
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_aggregator_list(const struct windlass_aggregator *aggregator,
+                                         struct windlass_top_list *list,
+                                         uint32_t struct_size,
+                                         struct windlass_top_row *rows,
+                                         size_t row_room,
+                                         uint8_t *keys,
+                                         size_t key_room);
 
 // Makes a windlass_fifo as config says, and stores it in out; free it with windlass_fifo_free.
 //
@@ -3195,6 +4110,43 @@ WINDLASS_API
 int32_t windlass_fifo_maintain(struct windlass_fifo *fifo,
                                size_t budget);
 
+// Writes a snapshot of all that was pushed before the call and not popped, to be restored by
+// windlass_fifo_restore, on any machine. Other threads go on meanwhile and wait for nothing; what
+// they do may be in it or not. now and wall_ns are one time on two clocks: the tick, and nanoseconds
+// since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (fifo or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_fifo_snapshot(const struct windlass_fifo *fifo,
+                                       uint64_t now,
+                                       uint64_t wall_ns,
+                                       windlass_write_fn write_fn,
+                                       void *context,
+                                       struct windlass_error *error);
+
+// Makes a windlass_fifo of what windlass_fifo_snapshot has written, and stores it in out; free it
+// with windlass_fifo_free. Entries have their order, numbers, values and times. The settings are
+// those of config, but for the seed: that is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_fifo_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_fifo_restore(const struct windlass_fifo_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_fifo **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
+
 // Makes a windlass_ring without nodes as config says, and stores it in out; free it with
 // windlass_ring_free.
 //
@@ -3379,6 +4331,41 @@ WINDLASS_API
 windlass_status windlass_ring_get_stats(const struct windlass_ring *ring,
                                         struct windlass_ring_stats *out,
                                         uint32_t struct_size);
+
+// Writes a snapshot of the nodes, to be restored by windlass_ring_restore, on any machine. Other
+// threads go on meanwhile and wait for nothing. wall_ns the time of the system: windlass_wall_ns().
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (ring or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_ring_snapshot(const struct windlass_ring *ring,
+                                       uint64_t wall_ns,
+                                       windlass_write_fn write_fn,
+                                       void *context,
+                                       struct windlass_error *error);
+
+// Makes a windlass_ring of what windlass_ring_snapshot has written, and stores it in out; free it
+// with windlass_ring_free. It has the nodes of then, with their ids and weights: every key has the
+// owner that it had. vnodes must be as it was. The seed of config is not looked at: it is the
+// snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_ring_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_ring_restore(const struct windlass_ring_config *config,
+                                      uint64_t wall_ns,
+                                      windlass_read_fn read_fn,
+                                      void *context,
+                                      struct windlass_ring **out,
+                                      struct windlass_restored *restored,
+                                      struct windlass_error *error);
 
 #ifdef __cplusplus
 }  // extern "C"

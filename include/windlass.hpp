@@ -9,7 +9,8 @@
 //              may throw std::bad_alloc, and is not noexcept.
 // Owners       can be moved and not copied. One that was moved from, or made by default, holds nothing: its calls return
 //              WINDLASS_E_NULL.
-// Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy.
+// Threads      All member functions may be called by any number of threads at once, but for those that move, assign or destroy, and
+//              what changes an Aggregator or truncates an Export.
 // Arrays       View takes whatever has data() and size(): std::vector, std::array, std::span, or a pointer and a length. An
 //              array for answers that does not have the batch's length is refused with WINDLASS_E_RANGE; one that is empty is
 //              not wanted, where that is said.
@@ -22,6 +23,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -44,6 +46,10 @@ namespace windlass {
 using Hash = windlass_hash;
 using Ticket = windlass_ticket;
 using Tally = windlass_tally;
+using Reservation = windlass_reservation;
+
+// The version of the library, such as "0.1.0"; of the header there are macros.
+inline const char *version() noexcept { return windlass_version(); }
 
 // What a WINDLASS_E_ code means, in a few words.
 inline const char *text(windlass_status status) noexcept { return windlass_status_text(status); }
@@ -310,6 +316,14 @@ private:
     std::uint64_t seq_;
 };
 
+namespace detail {
+constexpr std::chrono::nanoseconds span(std::uint64_t ns) noexcept {
+    constexpr std::chrono::nanoseconds most = std::chrono::nanoseconds::max();
+    const bool fits = ns <= static_cast<std::uint64_t>(most.count());
+    return fits ? std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(ns)) : most;
+}
+} // namespace detail
+
 // Of a rate limiter.
 class Admission : public Answer {
 public:
@@ -318,17 +332,55 @@ public:
     constexpr bool denied() const noexcept { return code() == WINDLASS_DENIED; }
     constexpr bool never() const noexcept { return code() == WINDLASS_NEVER; }
     constexpr std::uint64_t remaining() const noexcept { return all_.remaining; }
-    constexpr std::chrono::nanoseconds reset_after() const noexcept { return span(all_.reset_after_ns); }
-    constexpr std::chrono::nanoseconds retry_after() const noexcept { return span(all_.retry_after_ns); }
-    constexpr std::chrono::nanoseconds delay() const noexcept { return span(all_.delay_ns); }
+    constexpr std::chrono::nanoseconds reset_after() const noexcept { return detail::span(all_.reset_after_ns); }
+    constexpr std::chrono::nanoseconds retry_after() const noexcept { return detail::span(all_.retry_after_ns); }
+    constexpr std::chrono::nanoseconds delay() const noexcept { return detail::span(all_.delay_ns); }
 
 private:
-    static constexpr std::chrono::nanoseconds span(std::uint64_t ns) noexcept {
-        constexpr std::chrono::nanoseconds most = std::chrono::nanoseconds::max();
-        const bool fits = ns <= static_cast<std::uint64_t>(most.count());
-        return fits ? std::chrono::nanoseconds(static_cast<std::chrono::nanoseconds::rep>(ns)) : most;
-    }
     windlass_admission all_;
+};
+
+// Of a set of limits.
+class SetAdmission : public Answer {
+public:
+    constexpr SetAdmission(std::int32_t code, const windlass_set_admission &all) noexcept : Answer(code), all_(all) {}
+    constexpr bool allowed() const noexcept { return code() == WINDLASS_ALLOWED; }
+    constexpr bool denied() const noexcept { return code() == WINDLASS_DENIED; }
+    constexpr bool never() const noexcept { return code() == WINDLASS_NEVER; }
+    // The number of a limit: if allowed, that has the least left; else the first that refuses.
+    constexpr std::size_t limit() const noexcept { return all_.limit; }
+    constexpr std::uint64_t remaining() const noexcept { return all_.remaining; }
+    constexpr std::chrono::nanoseconds reset_after() const noexcept { return detail::span(all_.reset_after_ns); }
+    constexpr std::chrono::nanoseconds retry_after() const noexcept { return detail::span(all_.retry_after_ns); }
+
+private:
+    windlass_set_admission all_;
+};
+
+// Of a reservation. The ticket is one if it is allowed, which says no more then.
+class Reserved : public SetAdmission {
+public:
+    Reserved(std::int32_t code, const windlass_set_admission &all, const Reservation &ticket) noexcept
+        : SetAdmission(code, all), ticket_(ticket) {}
+    const Reservation &ticket() const noexcept { return ticket_; }
+
+private:
+    Reservation ticket_;
+};
+
+// Of what became of a reservation.
+class Settled : public Answer {
+public:
+    constexpr Settled(std::int32_t code, std::uint64_t uncharged) noexcept : Answer(code), uncharged_(uncharged) {}
+    constexpr bool settled() const noexcept { return code() == WINDLASS_SETTLED; }
+    // It had been settled or cancelled.
+    constexpr bool before() const noexcept { return code() == WINDLASS_SETTLED_BEFORE; }
+    constexpr bool expired() const noexcept { return code() == WINDLASS_EXPIRED; }
+    // If settled: permits that could not be charged.
+    constexpr std::uint64_t uncharged() const noexcept { return uncharged_; }
+
+private:
+    std::uint64_t uncharged_;
 };
 
 // --- keys of a batch ---
@@ -450,6 +502,44 @@ Result<Stats> stats(windlass_status (*from)(const Handle *, Stats *, std::uint32
     return Result<Stats>(status, stats);
 }
 
+// The three forms of a call with a key. (What is behind the key is the same for all.)
+template <auto OfBytes, auto OfHash, auto OfNumber>
+struct Single {
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, Bytes key, Rest... rest) noexcept {
+        return OfBytes(handle, key.data(), key.size(), rest...);
+    }
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, Hash key, Rest... rest) noexcept {
+        return OfHash(handle, key, rest...);
+    }
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, std::uint64_t key, Rest... rest) noexcept {
+        return OfNumber(handle, key, rest...);
+    }
+};
+
+// The four forms of a call with the keys of a batch.
+template <auto OfPacked, auto OfFixed, auto OfHashes, auto OfNumbers>
+struct Batch {
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, const Packed &keys, Rest... rest) noexcept {
+        return OfPacked(handle, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), rest...);
+    }
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, Fixed keys, Rest... rest) noexcept {
+        return OfFixed(handle, keys.data(), keys.key_len, keys.stride, keys.count, rest...);
+    }
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, View<const Hash> keys, Rest... rest) noexcept {
+        return OfHashes(handle, keys.data(), keys.size(), rest...);
+    }
+    template <class Handle, class... Rest>
+    static auto call(Handle *handle, View<const std::uint64_t> keys, Rest... rest) noexcept {
+        return OfNumbers(handle, keys.data(), keys.size(), rest...);
+    }
+};
+
 } // namespace detail
 
 // --- settings ---
@@ -484,6 +574,7 @@ enum class Algorithm : std::uint32_t {
     sliding_log = WINDLASS_ALGORITHM_SLIDING_LOG
 };
 enum class OnUnknown : std::uint32_t { deny = WINDLASS_ON_UNKNOWN_DENY, allow = WINDLASS_ON_UNKNOWN_ALLOW };
+enum class Keys : std::uint32_t { split = WINDLASS_KEYS_SPLIT, shared = WINDLASS_KEYS_SHARED };
 enum class OnPresent : std::uint32_t { keep = WINDLASS_ON_PRESENT_KEEP, move = WINDLASS_ON_PRESENT_MOVE };
 
 // Settings of a Dedup. Each setting returns the settings, to set the next; those of windlass_dedup_config say what they mean.
@@ -670,6 +761,70 @@ public:
     windlass_limiter_config raw;
 };
 
+// One limit of a LimitSet: so many permits in so long. windlass_limit_rule says what the settings mean.
+class LimitRule {
+public:
+    LimitRule(std::string name, std::uint64_t permits, Ticks per) : name_(std::move(name)) {
+        raw.permits = permits;
+        raw.per_ns = per.count();
+    }
+    LimitRule &burst(std::uint64_t value) noexcept {
+        raw.burst = value;
+        return *this;
+    }
+    // For each client, of which so many are known at a time. Without it: for all.
+    LimitRule &clients(std::uint64_t value) noexcept {
+        raw.clients = value;
+        return *this;
+    }
+    LimitRule &algorithm(Algorithm value) noexcept {
+        raw.algorithm = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    LimitRule &on_unknown(OnUnknown value) noexcept {
+        raw.on_unknown = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+    const std::string &name() const noexcept { return name_; }
+
+    // Without the name.
+    windlass_limit_rule raw{};
+
+private:
+    std::string name_;
+};
+
+// Settings of a LimitSet. Each setting returns the settings, to set the next; those of windlass_limitset_config say what they mean.
+class LimitSetConfig {
+public:
+    LimitSetConfig() noexcept { (void)windlass_limitset_config_init(&raw, sizeof raw); }
+    // One more limit, in their order.
+    LimitSetConfig &limit(LimitRule rule) {
+        limits.push_back(std::move(rule));
+        return *this;
+    }
+    LimitSetConfig &reservations(std::uint64_t value) noexcept {
+        raw.reservations = value;
+        return *this;
+    }
+    LimitSetConfig &lateness(Ticks value) noexcept {
+        raw.lateness_ns = value.count();
+        return *this;
+    }
+    LimitSetConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    // The hash of a client's key, as the set's calls take it.
+    template <class Key>
+    Hash hash(const Key &key) const noexcept {
+        return windlass::hash(key, raw.seed);
+    }
+
+    windlass_limitset_config raw;
+    std::vector<LimitRule> limits;
+};
+
 // Settings of a Counter. Each setting returns the settings, to set the next; those of windlass_counter_config say what they mean.
 class CounterConfig {
 public:
@@ -772,6 +927,54 @@ public:
     windlass_topk_config raw;
 };
 
+// Settings of a BoundedTopK. Each setting returns the settings, to set the next; those of windlass_bounded_topk_config say what they mean.
+class BoundedTopKConfig {
+public:
+    BoundedTopKConfig() noexcept { (void)windlass_bounded_topk_config_init(&raw, sizeof raw); }
+    BoundedTopKConfig &window(Ticks value) noexcept {
+        raw.window = value.count();
+        return *this;
+    }
+    BoundedTopKConfig &pane(Ticks value) noexcept {
+        raw.pane = value.count();
+        return *this;
+    }
+    BoundedTopKConfig &lateness(Ticks value) noexcept {
+        raw.lateness = value.count();
+        return *this;
+    }
+    BoundedTopKConfig &k(std::uint64_t value) noexcept {
+        raw.k = value;
+        return *this;
+    }
+    BoundedTopKConfig &max_jump(Ticks value) noexcept {
+        raw.max_jump = value.count();
+        return *this;
+    }
+    BoundedTopKConfig &memory(std::uint64_t value) noexcept {
+        raw.memory = value;
+        return *this;
+    }
+    BoundedTopKConfig &key_bytes(std::uint64_t value) noexcept {
+        raw.key_bytes = value;
+        return *this;
+    }
+    BoundedTopKConfig &refresh_every(Ticks value) noexcept {
+        raw.refresh_every = value.count();
+        return *this;
+    }
+    BoundedTopKConfig &seed(std::uint64_t value) noexcept {
+        raw.seed = value;
+        return *this;
+    }
+    BoundedTopKConfig &unit(Unit value) noexcept {
+        raw.unit = static_cast<std::uint32_t>(value);
+        return *this;
+    }
+
+    windlass_bounded_topk_config raw;
+};
+
 // Settings of a Fifo. Each setting returns the settings, to set the next; those of windlass_fifo_config say what they mean.
 class FifoConfig {
 public:
@@ -832,61 +1035,42 @@ public:
     static Expected<Dedup> make(const DedupConfig &config) noexcept { return detail::make<Dedup>(windlass_dedup_new, config.raw); }
 
     // Is the id new within the window?
-    Verdict observe(Bytes key, Ticks now) noexcept { return Verdict(windlass_dedup_observe(handle_, key.data(), key.size(), now.count())); }
-    Verdict observe(Hash key, Ticks now) noexcept { return Verdict(windlass_dedup_observe_hash(handle_, key, now.count())); }
-    Verdict observe(std::uint64_t key, Ticks now) noexcept { return Verdict(windlass_dedup_observe_u64(handle_, key, now.count())); }
+    template <class Key>
+    Verdict observe(const Key &key, Ticks now) noexcept {
+        return Verdict(detail::Single<windlass_dedup_observe, windlass_dedup_observe_hash, windlass_dedup_observe_u64>::call(handle_, key,
+                                                                                                                             now.count()));
+    }
 
     // Would an observation find a duplicate?
-    YesNo contains(Bytes key, Ticks now) const noexcept {
-        return YesNo(windlass_dedup_contains(handle_, key.data(), key.size(), now.count()));
+    template <class Key>
+    YesNo contains(const Key &key, Ticks now) const noexcept {
+        return YesNo(detail::Single<windlass_dedup_contains, windlass_dedup_contains_hash, windlass_dedup_contains_u64>::call(handle_, key,
+                                                                                                                              now.count()));
     }
-    YesNo contains(Hash key, Ticks now) const noexcept { return YesNo(windlass_dedup_contains_hash(handle_, key, now.count())); }
-    YesNo contains(std::uint64_t key, Ticks now) const noexcept { return YesNo(windlass_dedup_contains_u64(handle_, key, now.count())); }
 
     // Yes: it was there.
-    YesNo forget(Bytes key, Ticks now) noexcept { return YesNo(windlass_dedup_forget(handle_, key.data(), key.size(), now.count())); }
-    YesNo forget(Hash key, Ticks now) noexcept { return YesNo(windlass_dedup_forget_hash(handle_, key, now.count())); }
-    YesNo forget(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_dedup_forget_u64(handle_, key, now.count())); }
+    template <class Key>
+    YesNo forget(const Key &key, Ticks now) noexcept {
+        return YesNo(
+            detail::Single<windlass_dedup_forget, windlass_dedup_forget_hash, windlass_dedup_forget_u64>::call(handle_, key, now.count()));
+    }
 
     // Observes the ids of a batch, at the times ticks, or all at now if there are none. How many are fresh. verdicts, if there is room, gets
     // what observe would return for each.
-    Count observe_all(const Packed &keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_dedup_observe_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                           now.count(), ticks.data(), verdicts.data()));
-    }
-    Count observe_all(Fixed keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_dedup_observe_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
-                                                          ticks.data(), verdicts.data()));
-    }
-    Count observe_all(View<const Hash> keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_dedup_observe_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), verdicts.data()));
-    }
-    Count observe_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> verdicts = {},
-                      View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(verdicts, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_dedup_observe_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), verdicts.data()));
+    template <class Many>
+    Count observe_all(const Many &keys, Ticks now, View<std::int8_t> verdicts = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(verdicts, std::size(keys)) || !detail::fits(ticks, std::size(keys))) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(detail::Batch<windlass_dedup_observe_packed, windlass_dedup_observe_fixed, windlass_dedup_observe_hashes,
+                                           windlass_dedup_observe_u64s>::call(handle_, keys, now.count(), ticks.data(), verdicts.data()));
     }
 
     // Claims an id for lease ticks; then commit or abort the ticket.
-    Claim claim(Bytes key, Ticks now, Ticks lease) noexcept {
+    template <class Key>
+    Claim claim(const Key &key, Ticks now, Ticks lease) noexcept {
         Ticket ticket{};
         std::uint64_t when = 0;
-        const std::int32_t code = windlass_dedup_claim(handle_, key.data(), key.size(), now.count(), lease.count(), &ticket, &when);
-        return Claim(code, ticket, when);
-    }
-    Claim claim(Hash key, Ticks now, Ticks lease) noexcept {
-        Ticket ticket{};
-        std::uint64_t when = 0;
-        const std::int32_t code = windlass_dedup_claim_hash(handle_, key, now.count(), lease.count(), &ticket, &when);
-        return Claim(code, ticket, when);
-    }
-    Claim claim(std::uint64_t key, Ticks now, Ticks lease) noexcept {
-        Ticket ticket{};
-        std::uint64_t when = 0;
-        const std::int32_t code = windlass_dedup_claim_u64(handle_, key, now.count(), lease.count(), &ticket, &when);
+        const std::int32_t code = detail::Single<windlass_dedup_claim, windlass_dedup_claim_hash, windlass_dedup_claim_u64>::call(
+            handle_, key, now.count(), lease.count(), &ticket, &when);
         return Claim(code, ticket, when);
     }
 
@@ -922,87 +1106,51 @@ public:
     static Expected<Bloom> make(const BloomConfig &config) noexcept { return detail::make<Bloom>(windlass_bloom_new, config.raw); }
 
     // Puts an id in; any arrival starts its window anew. Yes: it was seen before.
-    YesNo insert(Bytes key, Ticks now) noexcept { return YesNo(windlass_bloom_insert(handle_, key.data(), key.size(), now.count())); }
-    YesNo insert(Hash key, Ticks now) noexcept { return YesNo(windlass_bloom_insert_hash(handle_, key, now.count())); }
-    YesNo insert(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_bloom_insert_u64(handle_, key, now.count())); }
+    template <class Key>
+    YesNo insert(const Key &key, Ticks now) noexcept {
+        return YesNo(
+            detail::Single<windlass_bloom_insert, windlass_bloom_insert_hash, windlass_bloom_insert_u64>::call(handle_, key, now.count()));
+    }
 
     // Puts an id in if it was not seen.
-    Verdict observe(Bytes key, Ticks now) noexcept { return Verdict(windlass_bloom_observe(handle_, key.data(), key.size(), now.count())); }
-    Verdict observe(Hash key, Ticks now) noexcept { return Verdict(windlass_bloom_observe_hash(handle_, key, now.count())); }
-    Verdict observe(std::uint64_t key, Ticks now) noexcept { return Verdict(windlass_bloom_observe_u64(handle_, key, now.count())); }
+    template <class Key>
+    Verdict observe(const Key &key, Ticks now) noexcept {
+        return Verdict(detail::Single<windlass_bloom_observe, windlass_bloom_observe_hash, windlass_bloom_observe_u64>::call(handle_, key,
+                                                                                                                             now.count()));
+    }
 
     // Yes: it was seen.
-    YesNo contains(Bytes key, Ticks now) const noexcept {
-        return YesNo(windlass_bloom_contains(handle_, key.data(), key.size(), now.count()));
+    template <class Key>
+    YesNo contains(const Key &key, Ticks now) const noexcept {
+        return YesNo(detail::Single<windlass_bloom_contains, windlass_bloom_contains_hash, windlass_bloom_contains_u64>::call(handle_, key,
+                                                                                                                              now.count()));
     }
-    YesNo contains(Hash key, Ticks now) const noexcept { return YesNo(windlass_bloom_contains_hash(handle_, key, now.count())); }
-    YesNo contains(std::uint64_t key, Ticks now) const noexcept { return YesNo(windlass_bloom_contains_u64(handle_, key, now.count())); }
 
     // The same as insert for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
     // is room, gets the answer for each: 0 or 1.
-    Count insert_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_insert_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), now.count(),
-                                                          ticks.data(), answers.data()));
-    }
-    Count insert_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_insert_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
-                                                         ticks.data(), answers.data()));
-    }
-    Count insert_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_insert_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
-    }
-    Count insert_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
-                     View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_insert_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    template <class Many>
+    Count insert_all(const Many &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, std::size(keys)) || !detail::fits(ticks, std::size(keys))) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(detail::Batch<windlass_bloom_insert_packed, windlass_bloom_insert_fixed, windlass_bloom_insert_hashes,
+                                           windlass_bloom_insert_u64s>::call(handle_, keys, now.count(), ticks.data(), answers.data()));
     }
 
     // The same as observe for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
     // is room, gets the answer for each: 0 or 1.
-    Count observe_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_observe_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                           now.count(), ticks.data(), answers.data()));
-    }
-    Count observe_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_observe_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
-                                                          ticks.data(), answers.data()));
-    }
-    Count observe_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_observe_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
-    }
-    Count observe_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
-                      View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_observe_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    template <class Many>
+    Count observe_all(const Many &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) noexcept {
+        if (!detail::fits(answers, std::size(keys)) || !detail::fits(ticks, std::size(keys))) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(detail::Batch<windlass_bloom_observe_packed, windlass_bloom_observe_fixed, windlass_bloom_observe_hashes,
+                                           windlass_bloom_observe_u64s>::call(handle_, keys, now.count(), ticks.data(), answers.data()));
     }
 
     // The same as contains for a batch, at the times ticks, or all at now if there are none. How many were not seen before. answers, if there
     // is room, gets the answer for each: 0 or 1.
-    Count contains_all(const Packed &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) const noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_contains_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                            now.count(), ticks.data(), answers.data()));
-    }
-    Count contains_all(Fixed keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) const noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_contains_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, now.count(),
-                                                           ticks.data(), answers.data()));
-    }
-    Count contains_all(View<const Hash> keys, Ticks now, View<std::int8_t> answers = {},
-                       View<const std::uint64_t> ticks = {}) const noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_contains_hashes(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
-    }
-    Count contains_all(View<const std::uint64_t> keys, Ticks now, View<std::int8_t> answers = {},
-                       View<const std::uint64_t> ticks = {}) const noexcept {
-        if (!detail::fits(answers, keys.size()) || !detail::fits(ticks, keys.size())) return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_bloom_contains_u64s(handle_, keys.data(), keys.size(), now.count(), ticks.data(), answers.data()));
+    template <class Many>
+    Count contains_all(const Many &keys, Ticks now, View<std::int8_t> answers = {}, View<const std::uint64_t> ticks = {}) const noexcept {
+        if (!detail::fits(answers, std::size(keys)) || !detail::fits(ticks, std::size(keys))) return Count(WINDLASS_E_RANGE, 0);
+        return detail::count(detail::Batch<windlass_bloom_contains_packed, windlass_bloom_contains_fixed, windlass_bloom_contains_hashes,
+                                           windlass_bloom_contains_u64s>::call(handle_, keys, now.count(), ticks.data(), answers.data()));
     }
 
     Result<windlass_bloom_plan> plan() const noexcept { return detail::stats(windlass_bloom_get_plan, handle_); }
@@ -1037,14 +1185,10 @@ public:
     }
 
     // The times of the panes that have an id, as far as spans has room. How many there are.
-    Count panes(Bytes key, Ticks now, View<windlass_pane_span> spans) const noexcept {
-        return detail::count(windlass_bloom_panes_at(handle_, key.data(), key.size(), now.count(), spans.data(), spans.size()));
-    }
-    Count panes(Hash key, Ticks now, View<windlass_pane_span> spans) const noexcept {
-        return detail::count(windlass_bloom_panes_at_hash(handle_, key, now.count(), spans.data(), spans.size()));
-    }
-    Count panes(std::uint64_t key, Ticks now, View<windlass_pane_span> spans) const noexcept {
-        return detail::count(windlass_bloom_panes_at_u64(handle_, key, now.count(), spans.data(), spans.size()));
+    template <class Key>
+    Count panes(const Key &key, Ticks now, View<windlass_pane_span> spans) const noexcept {
+        return detail::count(detail::Single<windlass_bloom_panes_at, windlass_bloom_panes_at_hash, windlass_bloom_panes_at_u64>::call(
+            handle_, key, now.count(), spans.data(), spans.size()));
     }
 
     // Upkeep. Yes: there is more that can be done now.
@@ -1065,73 +1209,40 @@ public:
     static Expected<Limiter> make(const LimiterConfig &config) noexcept { return detail::make<Limiter>(windlass_limiter_new, config.raw); }
 
     // Takes cost permits for a client, or none.
-    Admission check(Bytes key, Ticks now, std::uint64_t cost = 1) noexcept {
+    template <class Key>
+    Admission check(const Key &key, Ticks now, std::uint64_t cost = 1) noexcept {
         windlass_admission all{};
-        const std::int32_t code = windlass_limiter_check(handle_, key.data(), key.size(), cost, now.count(), &all);
-        return Admission(code, all);
-    }
-    Admission check(Hash key, Ticks now, std::uint64_t cost = 1) noexcept {
-        windlass_admission all{};
-        const std::int32_t code = windlass_limiter_check_hash(handle_, key, cost, now.count(), &all);
-        return Admission(code, all);
-    }
-    Admission check(std::uint64_t key, Ticks now, std::uint64_t cost = 1) noexcept {
-        windlass_admission all{};
-        const std::int32_t code = windlass_limiter_check_u64(handle_, key, cost, now.count(), &all);
+        const std::int32_t code = detail::Single<windlass_limiter_check, windlass_limiter_check_hash, windlass_limiter_check_u64>::call(
+            handle_, key, cost, now.count(), &all);
         return Admission(code, all);
     }
 
     // What check would answer; takes nothing.
-    Admission peek(Bytes key, Ticks now, std::uint64_t cost = 1) const noexcept {
+    template <class Key>
+    Admission peek(const Key &key, Ticks now, std::uint64_t cost = 1) const noexcept {
         windlass_admission all{};
-        const std::int32_t code = windlass_limiter_peek(handle_, key.data(), key.size(), cost, now.count(), &all);
-        return Admission(code, all);
-    }
-    Admission peek(Hash key, Ticks now, std::uint64_t cost = 1) const noexcept {
-        windlass_admission all{};
-        const std::int32_t code = windlass_limiter_peek_hash(handle_, key, cost, now.count(), &all);
-        return Admission(code, all);
-    }
-    Admission peek(std::uint64_t key, Ticks now, std::uint64_t cost = 1) const noexcept {
-        windlass_admission all{};
-        const std::int32_t code = windlass_limiter_peek_u64(handle_, key, cost, now.count(), &all);
+        const std::int32_t code = detail::Single<windlass_limiter_peek, windlass_limiter_peek_hash, windlass_limiter_peek_u64>::call(
+            handle_, key, cost, now.count(), &all);
         return Admission(code, all);
     }
 
     // Gives a client back all that it has taken. Yes: there was something.
-    YesNo forget(Bytes key, Ticks now) noexcept { return YesNo(windlass_limiter_forget(handle_, key.data(), key.size(), now.count())); }
-    YesNo forget(Hash key, Ticks now) noexcept { return YesNo(windlass_limiter_forget_hash(handle_, key, now.count())); }
-    YesNo forget(std::uint64_t key, Ticks now) noexcept { return YesNo(windlass_limiter_forget_u64(handle_, key, now.count())); }
+    template <class Key>
+    YesNo forget(const Key &key, Ticks now) noexcept {
+        return YesNo(detail::Single<windlass_limiter_forget, windlass_limiter_forget_hash, windlass_limiter_forget_u64>::call(handle_, key,
+                                                                                                                              now.count()));
+    }
 
     // Checks a batch, at the times ticks, or all at now, for costs, or 1 each, where there are none. How many are allowed. admissions, if there
     // is room, gets the answers.
-    Count check_all(const Packed &keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
+    template <class Many>
+    Count check_all(const Many &keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
                     View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
-            return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_limiter_check_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                           costs.data(), now.count(), ticks.data(), admissions.data()));
-    }
-    Count check_all(Fixed keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
-                    View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
-            return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(windlass_limiter_check_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, costs.data(),
-                                                          now.count(), ticks.data(), admissions.data()));
-    }
-    Count check_all(View<const Hash> keys, Ticks now, View<windlass_admission> admissions = {}, View<const std::uint64_t> costs = {},
-                    View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
+        if (!detail::fits(admissions, std::size(keys)) || !detail::fits(costs, std::size(keys)) || !detail::fits(ticks, std::size(keys)))
             return Count(WINDLASS_E_RANGE, 0);
         return detail::count(
-            windlass_limiter_check_hashes(handle_, keys.data(), keys.size(), costs.data(), now.count(), ticks.data(), admissions.data()));
-    }
-    Count check_all(View<const std::uint64_t> keys, Ticks now, View<windlass_admission> admissions = {},
-                    View<const std::uint64_t> costs = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(admissions, keys.size()) || !detail::fits(costs, keys.size()) || !detail::fits(ticks, keys.size()))
-            return Count(WINDLASS_E_RANGE, 0);
-        return detail::count(
-            windlass_limiter_check_u64s(handle_, keys.data(), keys.size(), costs.data(), now.count(), ticks.data(), admissions.data()));
+            detail::Batch<windlass_limiter_check_packed, windlass_limiter_check_fixed, windlass_limiter_check_hashes,
+                          windlass_limiter_check_u64s>::call(handle_, keys, costs.data(), now.count(), ticks.data(), admissions.data()));
     }
 
     Result<windlass_limiter_stats> stats() const noexcept { return detail::stats(windlass_limiter_get_stats, handle_); }
@@ -1178,82 +1289,128 @@ public:
     YesNo forget(Ticks now) noexcept { return YesNo(windlass_global_limiter_forget(handle_, now.count())); }
 };
 
-// How often each key was seen in the window, exactly.
-class Counter : public detail::Owner<windlass_counter, windlass_counter_free> {
+// Several limits in one decision: by all of them, or by none.
+class LimitSet : public detail::Owner<windlass_limitset, windlass_limitset_free> {
 public:
     using Owner::Owner;
 #if WINDLASS_HAS_EXCEPTIONS
     // Throws an Exception if the settings are wrong, or the memory cannot be had.
-    explicit Counter(const CounterConfig &config) : Owner(detail::made(windlass_counter_new, config.raw)) {}
+    explicit LimitSet(const LimitSetConfig &config) : LimitSet(make(config).value()) {}
 #endif
-    static Expected<Counter> make(const CounterConfig &config) noexcept { return detail::make<Counter>(windlass_counter_new, config.raw); }
+    static Expected<LimitSet> make(const LimitSetConfig &config) {
+        std::vector<windlass_limit_rule> limits;
+        for (const LimitRule &rule : config.limits) {
+            limits.push_back(rule.raw);
+            limits.back().name = rule.name().c_str();
+        }
+        windlass_error error = WINDLASS_ERROR_INIT;
+        windlass_limitset *handle = nullptr;
+        const windlass_status status = windlass_limitset_new(&config.raw, limits.data(), limits.size(), &handle, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return LimitSet(handle);
+    }
+
+    // Takes cost permits of each limit, or none at all. keys has one for each limit that is for each client, in their order.
+    SetAdmission check(View<const Hash> keys, Ticks now, std::uint64_t cost = 1) noexcept {
+        windlass_set_admission all{};
+        const std::int32_t code = windlass_limitset_check(handle_, keys.data(), keys.size(), cost, now.count(), &all);
+        return SetAdmission(code, all);
+    }
+
+    // The same for a cost that is not known yet, until the ticket is settled or cancelled, within lease.
+    Reserved reserve(View<const Hash> keys, Ticks now, std::uint64_t estimate, Ticks lease) noexcept {
+        windlass_set_admission all{};
+        Reservation ticket{};
+        const std::int32_t code =
+            windlass_limitset_reserve(handle_, keys.data(), keys.size(), estimate, lease.count(), now.count(), &ticket, &all);
+        return Reserved(code, all, ticket);
+    }
+
+    // Says what it was for.
+    Settled settle(const Reservation &ticket, Ticks now, std::uint64_t actual) noexcept {
+        std::uint64_t uncharged = 0;
+        const std::int32_t code = windlass_limitset_settle(handle_, &ticket, actual, now.count(), &uncharged);
+        return Settled(code, uncharged);
+    }
+    // Gives all of it back.
+    Settled cancel(const Reservation &ticket, Ticks now) noexcept {
+        return Settled(windlass_limitset_cancel(handle_, &ticket, now.count()), 0);
+    }
+
+    Result<windlass_limitset_stats> stats() const noexcept { return detail::stats(windlass_limitset_get_stats, handle_); }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limitset_maintain(handle_, now.count(), budget)); }
+};
+
+namespace detail {
+
+// What counters and lists of the hottest keys have in common. Functions are those of windlass.h.
+template <class Functions>
+class Adds : public Owner<typename Functions::Handle, Functions::free> {
+public:
+    using Owner<typename Functions::Handle, Functions::free>::Owner;
 
     // Counts a key so many times.
-    Added add(Bytes key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_counter_add(handle_, key.data(), key.size(), times, now.count()));
-    }
-    Added add(Hash key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_counter_add_hash(handle_, key, times, now.count()));
-    }
-    Added add(std::uint64_t key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_counter_add_u64(handle_, key, times, now.count()));
+    template <class Key>
+    Added add(const Key &key, Ticks now, std::uint64_t times = 1) noexcept {
+        return Added(Functions::Add::call(this->handle_, key, times, now.count()));
     }
 
-    // How often a key was seen in the window.
-    Count count(Bytes key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_counter_count(handle_, key.data(), key.size(), now.count(), &count);
-        return Count(status, count);
-    }
-    Count count(Hash key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_counter_count_hash(handle_, key, now.count(), &count);
-        return Count(status, count);
-    }
-    Count count(std::uint64_t key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_counter_count_u64(handle_, key, now.count(), &count);
-        return Count(status, count);
-    }
-
-    // How often all keys were.
+    // How often all keys were seen in the window.
     Count total(Ticks now) const noexcept {
         std::uint64_t total = 0;
-        const windlass_status status = windlass_counter_total(handle_, now.count(), &total);
+        const windlass_status status = Functions::total(this->handle_, now.count(), &total);
         return Count(status, total);
     }
 
     // Counts a batch, at the times ticks, or all at now, each so many times, or once, where there are none. What became of them.
-    Result<Tally> add_all(const Packed &keys, Ticks now, View<const std::uint64_t> times = {},
+    template <class Many>
+    Result<Tally> add_all(const Many &keys, Ticks now, View<const std::uint64_t> times = {},
                           View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
+        if (!fits(times, std::size(keys)) || !fits(ticks, std::size(keys))) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
         Tally tally{};
-        const windlass_status status = windlass_counter_add_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                                   times.data(), now.count(), ticks.data(), &tally);
+        const windlass_status status = Functions::AddAll::call(this->handle_, keys, times.data(), now.count(), ticks.data(), &tally);
         return Result<Tally>(status, tally);
     }
-    Result<Tally> add_all(Fixed keys, Ticks now, View<const std::uint64_t> times = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status = windlass_counter_add_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, times.data(),
-                                                                  now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
-    Result<Tally> add_all(View<const Hash> keys, Ticks now, View<const std::uint64_t> times = {},
-                          View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
+
+    Result<typename Functions::Stats> stats() const noexcept { return detail::stats(Functions::get_stats, this->handle_); }
+
+    // Upkeep. Yes: there is more that can be done now.
+    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(Functions::maintain_at(this->handle_, now.count(), budget)); }
+};
+
+struct CounterFunctions {
+    using Handle = windlass_counter;
+    using Stats = windlass_counter_stats;
+    using Add = Single<windlass_counter_add, windlass_counter_add_hash, windlass_counter_add_u64>;
+    using AddAll = Batch<windlass_counter_add_packed, windlass_counter_add_fixed, windlass_counter_add_hashes, windlass_counter_add_u64s>;
+    static constexpr auto free = windlass_counter_free;
+    static constexpr auto total = windlass_counter_total;
+    static constexpr auto get_stats = windlass_counter_get_stats;
+    static constexpr auto maintain_at = windlass_counter_maintain_at;
+};
+
+} // namespace detail
+
+// How often each key was seen in the window, exactly.
+class Counter : public detail::Adds<detail::CounterFunctions> {
+public:
+    using Adds::Adds;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit Counter(const CounterConfig &config) : Adds(detail::made(windlass_counter_new, config.raw)) {}
+#endif
+    static Expected<Counter> make(const CounterConfig &config) noexcept { return detail::make<Counter>(windlass_counter_new, config.raw); }
+
+    // How often a key was seen in the window.
+    template <class Key>
+    Count count(const Key &key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
         const windlass_status status =
-            windlass_counter_add_hashes(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
-    Result<Tally> add_all(View<const std::uint64_t> keys, Ticks now, View<const std::uint64_t> times = {},
-                          View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status =
-            windlass_counter_add_u64s(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
+            detail::Single<windlass_counter_count, windlass_counter_count_hash, windlass_counter_count_u64>::call(handle_, key, now.count(),
+                                                                                                                  &count);
+        return Count(status, count);
     }
 
     // In the complete window: without the pane that has begun.
@@ -1273,12 +1430,11 @@ public:
         if (counts.size() != keys.size()) return WINDLASS_E_RANGE;
         return windlass_counter_count_hashes(handle_, keys.data(), keys.size(), now.count(), counts.data());
     }
-
-    Result<windlass_counter_stats> stats() const noexcept { return detail::stats(windlass_counter_get_stats, handle_); }
-
-    // Upkeep. Yes: there is more that can be done now.
-    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_counter_maintain_at(handle_, now.count(), budget)); }
 };
+
+namespace detail {
+struct Lists;
+}
 
 // A list of the hottest keys. Used again it asks for no memory, once it is large enough.
 class TopList {
@@ -1299,7 +1455,7 @@ public:
     }
 
 private:
-    friend class TopK;
+    friend struct detail::Lists;
     std::vector<std::uint8_t> keys_;
 
     // Asks until it fits: first once, then for what again gives.
@@ -1320,124 +1476,232 @@ private:
     }
 };
 
-// The hottest keys of the window, with their counts.
-class TopK : public detail::Owner<windlass_topk, windlass_topk_free> {
+namespace detail {
+
+struct Lists {
+    // Fills a list with what a function of windlass.h gives; what did not fit, with what another gives.
+    template <class Ask, class Again>
+    static windlass_status fill(TopList &list, Ask ask, Again again) {
+        const auto with = [](auto from) {
+            return [from](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
+                return from(&info, std::uint32_t{sizeof info}, rows.data(), rows.size(), keys.data(), keys.size());
+            };
+        };
+        return list.fill(with(ask), with(again));
+    }
+    template <class Ask>
+    static windlass_status fill(TopList &list, Ask ask) {
+        return fill(list, ask, ask);
+    }
+};
+
+struct TopKFunctions {
+    using Handle = windlass_topk;
+    using Stats = windlass_topk_stats;
+    using Add = Single<windlass_topk_add, windlass_topk_add_hash, windlass_topk_add_u64>;
+    using AddAll = Batch<windlass_topk_add_packed, windlass_topk_add_fixed, windlass_topk_add_hashes, windlass_topk_add_u64s>;
+    static constexpr auto free = windlass_topk_free;
+    static constexpr auto total = windlass_topk_total;
+    static constexpr auto get_stats = windlass_topk_get_stats;
+    static constexpr auto maintain_at = windlass_topk_maintain_at;
+    static constexpr auto snapshot = windlass_topk_snapshot;
+    static constexpr auto refresh = windlass_topk_refresh;
+    static constexpr auto top = windlass_topk_top;
+    static constexpr auto top_complete = windlass_topk_top_complete;
+    static constexpr auto export_complete = windlass_topk_export_complete;
+    static constexpr auto export_now = windlass_topk_export;
+};
+
+struct BoundedTopKFunctions {
+    using Handle = windlass_bounded_topk;
+    using Stats = windlass_bounded_topk_stats;
+    using Add = Single<windlass_bounded_topk_add, windlass_bounded_topk_add_hash, windlass_bounded_topk_add_u64>;
+    using AddAll = Batch<windlass_bounded_topk_add_packed, windlass_bounded_topk_add_fixed, windlass_bounded_topk_add_hashes,
+                         windlass_bounded_topk_add_u64s>;
+    static constexpr auto free = windlass_bounded_topk_free;
+    static constexpr auto total = windlass_bounded_topk_total;
+    static constexpr auto get_stats = windlass_bounded_topk_get_stats;
+    static constexpr auto maintain_at = windlass_bounded_topk_maintain_at;
+    static constexpr auto snapshot = windlass_bounded_topk_snapshot;
+    static constexpr auto refresh = windlass_bounded_topk_refresh;
+    static constexpr auto top = windlass_bounded_topk_top;
+    static constexpr auto top_complete = windlass_bounded_topk_top_complete;
+    static constexpr auto export_complete = windlass_bounded_topk_export_complete;
+    static constexpr auto export_now = windlass_bounded_topk_export;
+};
+
+} // namespace detail
+
+// What one structure knows of the hottest keys of a window, to be merged with what others know: of one thread while it is truncated.
+class Export : public detail::Owner<windlass_export, windlass_export_free> {
 public:
     using Owner::Owner;
-#if WINDLASS_HAS_EXCEPTIONS
-    // Throws an Exception if the settings are wrong, or the memory cannot be had.
-    explicit TopK(const TopKConfig &config) : Owner(detail::made(windlass_topk_new, config.raw)) {}
-#endif
-    static Expected<TopK> make(const TopKConfig &config) noexcept { return detail::make<TopK>(windlass_topk_new, config.raw); }
 
-    // Counts a key so many times.
-    Added add(Bytes key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_topk_add(handle_, key.data(), key.size(), times, now.count()));
-    }
-    Added add(Hash key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_topk_add_hash(handle_, key, times, now.count()));
-    }
-    Added add(std::uint64_t key, Ticks now, std::uint64_t times = 1) noexcept {
-        return Added(windlass_topk_add_u64(handle_, key, times, now.count()));
+    // From bytes that to_bytes has written, on any machine. What is none is refused.
+    static Expected<Export> from_bytes(Bytes bytes) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        windlass_export *handle = nullptr;
+        const windlass_status status = windlass_export_from_bytes(bytes.data(), bytes.size(), &handle, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return Export(handle);
     }
 
-    // How often a key was seen in the window.
-    Count count(Bytes key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_topk_count(handle_, key.data(), key.size(), now.count(), &count);
-        return Count(status, count);
-    }
-    Count count(Hash key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_topk_count_hash(handle_, key, now.count(), &count);
-        return Count(status, count);
-    }
-    Count count(std::uint64_t key, Ticks now) const noexcept {
-        std::uint64_t count = 0;
-        const windlass_status status = windlass_topk_count_u64(handle_, key, now.count(), &count);
-        return Count(status, count);
+    // As bytes, instead of what is there.
+    windlass_status to_bytes(std::vector<std::uint8_t> &bytes) const {
+        bytes.resize(bytes.capacity());
+        std::size_t length = 0;
+        windlass_status status;
+        while ((status = windlass_export_to_bytes(handle_, bytes.data(), bytes.size(), &length)) == WINDLASS_E_TOO_SMALL)
+            bytes.resize(length);
+        bytes.resize(status == WINDLASS_OK ? length : 0);
+        return status;
     }
 
-    // How often all keys were.
-    Count total(Ticks now) const noexcept {
-        std::uint64_t total = 0;
-        const windlass_status status = windlass_topk_total(handle_, now.count(), &total);
-        return Count(status, total);
+    // All its rows.
+    windlass_status list(TopList &list) const {
+        return detail::Lists::fill(list, [&](auto... room) { return windlass_export_list(handle_, room...); });
     }
 
-    // Counts a batch, at the times ticks, or all at now, each so many times, or once, where there are none. What became of them.
-    Result<Tally> add_all(const Packed &keys, Ticks now, View<const std::uint64_t> times = {},
-                          View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status = windlass_topk_add_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(),
-                                                                times.data(), now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
-    Result<Tally> add_all(Fixed keys, Ticks now, View<const std::uint64_t> times = {}, View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status = windlass_topk_add_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, times.data(),
-                                                               now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
-    Result<Tally> add_all(View<const Hash> keys, Ticks now, View<const std::uint64_t> times = {},
-                          View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status =
-            windlass_topk_add_hashes(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
-    Result<Tally> add_all(View<const std::uint64_t> keys, Ticks now, View<const std::uint64_t> times = {},
-                          View<const std::uint64_t> ticks = {}) noexcept {
-        if (!detail::fits(times, keys.size()) || !detail::fits(ticks, keys.size())) return Result<Tally>(WINDLASS_E_RANGE, Tally{});
-        Tally tally{};
-        const windlass_status status =
-            windlass_topk_add_u64s(handle_, keys.data(), keys.size(), times.data(), now.count(), ticks.data(), &tally);
-        return Result<Tally>(status, tally);
-    }
+    Result<windlass_export_info> info() const noexcept { return detail::stats(windlass_export_get_info, handle_); }
+
+    // Cuts it to so many rows, the hottest. No other call may be under way.
+    windlass_status truncate(std::size_t rows) noexcept { return windlass_export_truncate(handle_, rows); }
+};
+
+namespace detail {
+
+// What lists of the hottest keys have in common.
+template <class Functions>
+class Hot : public Adds<Functions> {
+public:
+    using Adds<Functions>::Adds;
 
     // The last list that maintain or refresh has made.
     windlass_status snapshot(TopList &list) const {
-        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
-            return windlass_topk_snapshot(handle_, &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
-        };
-        return list.fill(ask, ask);
+        return Lists::fill(list, [&](auto... room) { return Functions::snapshot(this->handle_, room...); });
     }
 
     // Makes the list anew for all to read, and gives it.
     windlass_status refresh(Ticks now, TopList &list) {
-        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
-            return windlass_topk_refresh(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
-        };
+        const auto ask = [&](auto... room) { return Functions::refresh(this->handle_, now.count(), room...); };
         // It has been made: what did not fit is read.
-        const auto read = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
-            return windlass_topk_snapshot(handle_, &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
-        };
-        return list.fill(ask, read);
+        return Lists::fill(list, ask, [&](auto... room) { return Functions::snapshot(this->handle_, room...); });
     }
 
     // The list at the time now, which nobody else gets.
     windlass_status top(Ticks now, TopList &list) const {
-        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
-            return windlass_topk_top(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
-        };
-        return list.fill(ask, ask);
+        return Lists::fill(list, [&](auto... room) { return Functions::top(this->handle_, now.count(), room...); });
     }
 
     // The same of the complete window: without the pane that has begun.
     windlass_status top_complete(Ticks now, TopList &list) const {
-        const auto ask = [&](windlass_top_list &info, std::vector<windlass_top_row> &rows, std::vector<std::uint8_t> &keys) {
-            return windlass_topk_top_complete(handle_, now.count(), &info, sizeof info, rows.data(), rows.size(), keys.data(), keys.size());
-        };
-        return list.fill(ask, ask);
+        return Lists::fill(list, [&](auto... room) { return Functions::top_complete(this->handle_, now.count(), room...); });
     }
 
-    Result<windlass_topk_stats> stats() const noexcept { return detail::stats(windlass_topk_get_stats, handle_); }
+    // What it knows of the window, to be merged with what others know.
+    Expected<Export> export_at(Ticks now) const noexcept { return exported(Functions::export_now, now); }
+    // The same of the complete window.
+    Expected<Export> export_complete(Ticks now) const noexcept { return exported(Functions::export_complete, now); }
 
-    // Upkeep. Yes: there is more that can be done now.
-    YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_topk_maintain_at(handle_, now.count(), budget)); }
+private:
+    template <class From>
+    Expected<Export> exported(From from, Ticks now) const noexcept {
+        windlass_export *handle = nullptr;
+        const windlass_status status = from(this->handle_, now.count(), &handle);
+        if (status != WINDLASS_OK) return Error(status);
+        return Export(handle);
+    }
+};
+
+} // namespace detail
+
+// The hottest keys of the window, with their counts.
+class TopK : public detail::Hot<detail::TopKFunctions> {
+public:
+    using Hot::Hot;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit TopK(const TopKConfig &config) : Hot(detail::made(windlass_topk_new, config.raw)) {}
+#endif
+    static Expected<TopK> make(const TopKConfig &config) noexcept { return detail::make<TopK>(windlass_topk_new, config.raw); }
+
+    // How often a key was seen in the window.
+    template <class Key>
+    Count count(const Key &key, Ticks now) const noexcept {
+        std::uint64_t count = 0;
+        const windlass_status status =
+            detail::Single<windlass_topk_count, windlass_topk_count_hash, windlass_topk_count_u64>::call(handle_, key, now.count(), &count);
+        return Count(status, count);
+    }
+};
+
+// The hottest keys of the window in memory that is given, with counts between bounds.
+class BoundedTopK : public detail::Hot<detail::BoundedTopKFunctions> {
+public:
+    using Hot::Hot;
+#if WINDLASS_HAS_EXCEPTIONS
+    // Throws an Exception if the settings are wrong, or the memory cannot be had.
+    explicit BoundedTopK(const BoundedTopKConfig &config) : Hot(detail::made(windlass_bounded_topk_new, config.raw)) {}
+#endif
+    static Expected<BoundedTopK> make(const BoundedTopKConfig &config) noexcept {
+        return detail::make<BoundedTopK>(windlass_bounded_topk_new, config.raw);
+    }
+
+    // How often a key was seen in the window, at least and at most.
+    struct Bounds {
+        std::uint64_t lower = 0, upper = 0;
+    };
+    template <class Key>
+    Result<Bounds> bounds(const Key &key, Ticks now) const noexcept {
+        Bounds bounds;
+        const windlass_status status =
+            detail::Single<windlass_bounded_topk_bounds, windlass_bounded_topk_bounds_hash, windlass_bounded_topk_bounds_u64>::call(
+                handle_, key, now.count(), &bounds.lower, &bounds.upper);
+        return Result<Bounds>(status, bounds);
+    }
+};
+
+// Merges the exports of any number of structures into one list. What changes it is for one thread at a time.
+class Aggregator : public detail::Owner<windlass_aggregator, windlass_aggregator_free> {
+public:
+    using Owner::Owner;
+
+    // For lists of k keys.
+#if WINDLASS_HAS_EXCEPTIONS
+    Aggregator(std::uint64_t k, Keys keys) : Aggregator(make(k, keys).value()) {}
+#endif
+    static Expected<Aggregator> make(std::uint64_t k, Keys keys) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        windlass_aggregator *handle = nullptr;
+        const windlass_status status = windlass_aggregator_new(k, static_cast<std::uint32_t>(keys), &handle, &error);
+        if (status != WINDLASS_OK) return Error(status, error.detail);
+        return Aggregator(handle);
+    }
+
+    // Adds what a structure tells, each once. What is wrong with it: WINDLASS_OK if nothing is; else it has not been added.
+    Error add(const Export &exported) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const windlass_status status = windlass_aggregator_add(handle_, exported.handle(), &error);
+        return Error(status, status == WINDLASS_OK ? "" : error.detail);
+    }
+    // Adds what another has been told, of other structures.
+    Error add_all(const Aggregator &other) noexcept {
+        windlass_error error = WINDLASS_ERROR_INIT;
+        const windlass_status status = windlass_aggregator_add_all(handle_, other.handle(), &error);
+        return Error(status, status == WINDLASS_OK ? "" : error.detail);
+    }
+
+    // How many exports were added.
+    Count exports() const noexcept {
+        std::uint64_t exports = 0;
+        const windlass_status status = windlass_aggregator_exports(handle_, &exports);
+        return Count(status, exports);
+    }
+
+    // The list over all that was added.
+    windlass_status list(TopList &list) const {
+        return detail::Lists::fill(list, [&](auto... room) { return windlass_aggregator_list(handle_, room...); });
+    }
 };
 
 // An entry of a Fifo. Used again it asks for no memory, once it is large enough.
@@ -1485,67 +1749,35 @@ public:
     static Expected<Fifo> make(const FifoConfig &config) noexcept { return detail::make<Fifo>(windlass_fifo_new, config.raw); }
 
     // Puts an entry at the tail.
-    Pushed push(Bytes key, Bytes value, Ticks now) noexcept {
+    template <class Key>
+    Pushed push(const Key &key, Bytes value, Ticks now) noexcept {
         std::uint64_t seq = 0;
-        const std::int32_t code = windlass_fifo_push(handle_, key.data(), key.size(), value.data(), value.size(), now.count(), &seq);
-        return Pushed(code, seq);
-    }
-    Pushed push(Hash key, Bytes value, Ticks now) noexcept {
-        std::uint64_t seq = 0;
-        const std::int32_t code = windlass_fifo_push_hash(handle_, key, value.data(), value.size(), now.count(), &seq);
-        return Pushed(code, seq);
-    }
-    Pushed push(std::uint64_t key, Bytes value, Ticks now) noexcept {
-        std::uint64_t seq = 0;
-        const std::int32_t code = windlass_fifo_push_u64(handle_, key, value.data(), value.size(), now.count(), &seq);
+        const std::int32_t code = detail::Single<windlass_fifo_push, windlass_fifo_push_hash, windlass_fifo_push_u64>::call(
+            handle_, key, value.data(), value.size(), now.count(), &seq);
         return Pushed(code, seq);
     }
 
     // How many entries are before a key's. Yes: there is such an entry, and ahead has been written.
-    YesNo rank(Bytes key, std::uint64_t &ahead) const noexcept {
-        return YesNo(windlass_fifo_rank(handle_, key.data(), key.size(), &ahead));
+    template <class Key>
+    YesNo rank(const Key &key, std::uint64_t &ahead) const noexcept {
+        return YesNo(detail::Single<windlass_fifo_rank, windlass_fifo_rank_hash, windlass_fifo_rank_u64>::call(handle_, key, &ahead));
     }
-    YesNo rank(Hash key, std::uint64_t &ahead) const noexcept { return YesNo(windlass_fifo_rank_hash(handle_, key, &ahead)); }
-    YesNo rank(std::uint64_t key, std::uint64_t &ahead) const noexcept { return YesNo(windlass_fifo_rank_u64(handle_, key, &ahead)); }
 
     // Where a key stands. Yes: there is such an entry, and place has been written.
-    YesNo find(Bytes key, windlass_fifo_place &place) const noexcept {
-        return YesNo(windlass_fifo_find(handle_, key.data(), key.size(), nullptr, 0, &place));
-    }
-    YesNo find(Hash key, windlass_fifo_place &place) const noexcept {
-        return YesNo(windlass_fifo_find_hash(handle_, key, nullptr, 0, &place));
-    }
-    YesNo find(std::uint64_t key, windlass_fifo_place &place) const noexcept {
-        return YesNo(windlass_fifo_find_u64(handle_, key, nullptr, 0, &place));
+    template <class Key>
+    YesNo find(const Key &key, windlass_fifo_place &place) const noexcept {
+        return YesNo(
+            detail::Single<windlass_fifo_find, windlass_fifo_find_hash, windlass_fifo_find_u64>::call(handle_, key, nullptr, 0, &place));
     }
 
     // The same, with a copy of its value.
-    YesNo find(Bytes key, windlass_fifo_place &place, std::string &value) const {
+    template <class Key>
+    YesNo find(const Key &key, windlass_fifo_place &place, std::string &value) const {
         value.resize(value.capacity());
         std::int32_t code;
         // (Meanwhile it may have got a longer one.)
-        while ((code = windlass_fifo_find(handle_, key.data(), key.size(), reinterpret_cast<std::uint8_t *>(value.data()), value.size(),
-                                          &place)) == WINDLASS_E_TOO_SMALL)
-            value.resize(place.value_len);
-        value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
-        return YesNo(code);
-    }
-    YesNo find(Hash key, windlass_fifo_place &place, std::string &value) const {
-        value.resize(value.capacity());
-        std::int32_t code;
-        // (Meanwhile it may have got a longer one.)
-        while ((code = windlass_fifo_find_hash(handle_, key, reinterpret_cast<std::uint8_t *>(value.data()), value.size(), &place)) ==
-               WINDLASS_E_TOO_SMALL)
-            value.resize(place.value_len);
-        value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
-        return YesNo(code);
-    }
-    YesNo find(std::uint64_t key, windlass_fifo_place &place, std::string &value) const {
-        value.resize(value.capacity());
-        std::int32_t code;
-        // (Meanwhile it may have got a longer one.)
-        while ((code = windlass_fifo_find_u64(handle_, key, reinterpret_cast<std::uint8_t *>(value.data()), value.size(), &place)) ==
-               WINDLASS_E_TOO_SMALL)
+        while ((code = detail::Single<windlass_fifo_find, windlass_fifo_find_hash, windlass_fifo_find_u64>::call(
+                    handle_, key, reinterpret_cast<std::uint8_t *>(value.data()), value.size(), &place)) == WINDLASS_E_TOO_SMALL)
             value.resize(place.value_len);
         value.resize(code == WINDLASS_FOUND ? place.value_len : 0);
         return YesNo(code);
@@ -1614,21 +1846,11 @@ public:
     }
 
     // The ranks of a batch; ranks has room for as many, -1 for what is not there.
-    windlass_status rank_all(const Packed &keys, View<std::int64_t> ranks) const noexcept {
-        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_fifo_rank_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), ranks.data());
-    }
-    windlass_status rank_all(Fixed keys, View<std::int64_t> ranks) const noexcept {
-        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_fifo_rank_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, ranks.data());
-    }
-    windlass_status rank_all(View<const Hash> keys, View<std::int64_t> ranks) const noexcept {
-        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_fifo_rank_hashes(handle_, keys.data(), keys.size(), ranks.data());
-    }
-    windlass_status rank_all(View<const std::uint64_t> keys, View<std::int64_t> ranks) const noexcept {
-        if (ranks.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_fifo_rank_u64s(handle_, keys.data(), keys.size(), ranks.data());
+    template <class Many>
+    windlass_status rank_all(const Many &keys, View<std::int64_t> ranks) const noexcept {
+        if (ranks.size() != std::size(keys)) return WINDLASS_E_RANGE;
+        return detail::Batch<windlass_fifo_rank_packed, windlass_fifo_rank_fixed, windlass_fifo_rank_hashes, windlass_fifo_rank_u64s>::call(
+            handle_, keys, ranks.data());
     }
 
     // Takes up to as many entries out as entries has room for, as long as their bytes fit into keys and values, one behind the other.
@@ -1677,18 +1899,10 @@ public:
     }
 
     // The id of the node that owns a key.
-    Result<std::uint32_t> route(Bytes key) const noexcept {
-        const std::int64_t owner = windlass_ring_route(handle_, key.data(), key.size());
-        return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
-                         : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
-    }
-    Result<std::uint32_t> route(Hash key) const noexcept {
-        const std::int64_t owner = windlass_ring_route_hash(handle_, key);
-        return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
-                         : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
-    }
-    Result<std::uint32_t> route(std::uint64_t key) const noexcept {
-        const std::int64_t owner = windlass_ring_route_u64(handle_, key);
+    template <class Key>
+    Result<std::uint32_t> route(const Key &key) const noexcept {
+        const std::int64_t owner =
+            detail::Single<windlass_ring_route, windlass_ring_route_hash, windlass_ring_route_u64>::call(handle_, key);
         return owner < 0 ? Result<std::uint32_t>(static_cast<windlass_status>(owner), 0)
                          : Result<std::uint32_t>(WINDLASS_OK, static_cast<std::uint32_t>(owner));
     }
@@ -1702,21 +1916,11 @@ public:
     }
 
     // The owners of a batch; owners has room for as many.
-    windlass_status route_all(const Packed &keys, View<std::uint32_t> owners) const noexcept {
-        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_ring_route_packed(handle_, keys.bytes(), keys.bytes_len(), keys.offsets(), keys.size(), owners.data());
-    }
-    windlass_status route_all(Fixed keys, View<std::uint32_t> owners) const noexcept {
-        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_ring_route_fixed(handle_, keys.data(), keys.key_len, keys.stride, keys.count, owners.data());
-    }
-    windlass_status route_all(View<const Hash> keys, View<std::uint32_t> owners) const noexcept {
-        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_ring_route_hashes(handle_, keys.data(), keys.size(), owners.data());
-    }
-    windlass_status route_all(View<const std::uint64_t> keys, View<std::uint32_t> owners) const noexcept {
-        if (owners.size() != keys.size()) return WINDLASS_E_RANGE;
-        return windlass_ring_route_u64s(handle_, keys.data(), keys.size(), owners.data());
+    template <class Many>
+    windlass_status route_all(const Many &keys, View<std::uint32_t> owners) const noexcept {
+        if (owners.size() != std::size(keys)) return WINDLASS_E_RANGE;
+        return detail::Batch<windlass_ring_route_packed, windlass_ring_route_fixed, windlass_ring_route_hashes,
+                             windlass_ring_route_u64s>::call(handle_, keys, owners.data());
     }
 
     // The nodes by their ids, as far as nodes has room. How many there are.

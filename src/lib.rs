@@ -40,6 +40,8 @@
 )]
 
 mod bloom;
+#[allow(dead_code, unused_imports)] // structures take it into use one by one
+mod codec;
 mod count;
 mod dedup;
 mod error;
@@ -62,6 +64,7 @@ mod topk;
 mod verdict;
 
 pub use bloom::{BloomBuilder, BloomPlan, BloomStats, Distinct, Layout, PaneSpan, PaneStats, RotatingBloom};
+pub use codec::{RestoreError, Restored, SnapshotSummary};
 pub use count::{
     Added, CounterBuilder, CounterStats, PaneCount, Tally, TotalBuilder, WindowedCounter, WindowedTotal,
     Writer,
@@ -74,9 +77,9 @@ pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Pl
 pub use hash::{Key, KeyHash, Namespaced, Seed};
 pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement, RingStats};
 pub use limit::{
-    Admission, Algorithm, FieldList, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet, LimitSetBuilder,
-    LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit, RateLimitPolicy,
-    Reservation, Reserved, SetAdmission, Settled,
+    Admission, Algorithm, FieldList, Inherit, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet,
+    LimitSetBuilder, LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit,
+    RateLimitPolicy, Reservation, Reserved, SetAdmission, Settled,
 };
 pub use maintain::{Maintain, Maintainer};
 pub use pane::Rotation;
@@ -104,7 +107,7 @@ pub mod model {
         dedup::model::{ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
         limit::{
-            model::{Limiters, Newest, OneLimiter, Rings},
+            model::{Changing, Limiters, Newest, OneLimiter, Own, Rings},
             set::model::{HeldAt, Holding, Words},
         },
         pane::model::*,

@@ -84,9 +84,16 @@ const _: () = assert!(size_of::<Line>() == WORDS * size_of::<AtomicU64>());
 pub(crate) struct Slab<T: Zeroable> {
     items: NonNull<T>,
     len: usize,
-    allocation: NonNull<u8>,
-    layout: Layout,
-    _share: Share,
+    owner: Owner,
+}
+
+/// Whose the memory of an array is.
+enum Owner {
+    /// The array's.
+    Allocated { allocation: NonNull<u8>, layout: Layout, _share: Share },
+    /// A file's.
+    #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+    Mapped { _file: Arc<Mapped> },
 }
 
 // SAFETY: owns its items like a `Box<[T]>`.
@@ -109,7 +116,8 @@ impl<T: Zeroable> Slab<T> {
         // SAFETY: skip < align, and bytes + align were allocated.
         let items = unsafe { allocation.add(skip) };
         ask_for_huge_pages(items, bytes);
-        Some(Slab { items: items.cast(), len, allocation, layout, _share: share })
+        let owner = Owner::Allocated { allocation, layout, _share: share };
+        Some(Slab { items: items.cast(), len, owner })
     }
 
     #[cfg(windlass_loom)]
@@ -124,7 +132,7 @@ impl<T: Zeroable> Slab<T> {
             // SAFETY: fresh memory, aligned for T.
             unsafe { item.write(T::zero()) };
         }
-        Some(Slab { items, len, allocation, layout, _share: share })
+        Some(Slab { items, len, owner: Owner::Allocated { allocation, layout, _share: share } })
     }
 }
 
@@ -162,8 +170,69 @@ impl<T: Zeroable> Drop for Slab<T> {
             // SAFETY: written in `new`, dropped here only. (loom's atomics do need it.)
             unsafe { item.drop_in_place() };
         }
-        // SAFETY: allocated in `new` with this layout, and nobody uses it any more.
-        unsafe { give_back(self.allocation, self.layout) };
+        match &self.owner {
+            // SAFETY: allocated in `new` with this layout, and nobody uses it any more.
+            Owner::Allocated { allocation, layout, .. } => unsafe { give_back(*allocation, *layout) },
+            #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+            Owner::Mapped { .. } => {}
+        }
+    }
+}
+
+/// A file in memory, which no other process has. What is stored there is the file's at once, also if the process is killed; it is on the disk when
+/// the system has written it.
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+pub(crate) struct Mapped {
+    map: memmap2::MmapRaw,
+    /// Holds the lock.
+    file: std::fs::File,
+}
+
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+impl Drop for Mapped {
+    /// The lock is let go here: a process that another thread is about to start may have the descriptor for a moment.
+    fn drop(&mut self) {
+        use std::os::fd::AsRawFd;
+        // SAFETY: a descriptor that is open; the call keeps nothing.
+        unsafe { libc::flock(self.file.as_raw_fd(), libc::LOCK_UN) };
+    }
+}
+
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+impl Mapped {
+    /// Locks a file for this process, and this opening of it, until it is closed. `false`: another has it.
+    pub(crate) fn lock(file: &std::fs::File) -> std::io::Result<bool> {
+        use std::os::fd::AsRawFd;
+        // SAFETY: a descriptor that is open; the call keeps nothing.
+        if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+            return Ok(true);
+        }
+        match std::io::Error::last_os_error() {
+            error if error.kind() == std::io::ErrorKind::WouldBlock => Ok(false),
+            error => Err(error),
+        }
+    }
+
+    /// All of a file, which was locked.
+    pub(crate) fn new(file: std::fs::File) -> std::io::Result<Arc<Mapped>> {
+        let map = memmap2::MmapOptions::new().map_raw(&file)?;
+        Ok(Arc::new(Mapped { map, file }))
+    }
+
+    /// Lines from a byte on, which nobody else is given. `None`: the file ends before, or the byte is not at a line's border.
+    pub(crate) fn lines(self: &Arc<Mapped>, at: usize, len: usize) -> Option<Slab<Line>> {
+        let end = len.checked_mul(size_of::<Line>())?.checked_add(at)?;
+        if end > self.map.len() || !at.is_multiple_of(align_of::<Line>()) {
+            return None;
+        }
+        // SAFETY: within the map, which begins at a page's border.
+        let items = unsafe { NonNull::new(self.map.as_mut_ptr())?.add(at) };
+        Some(Slab { items: items.cast(), len, owner: Owner::Mapped { _file: self.clone() } })
+    }
+
+    /// Returns when all that was stored is on the disk.
+    pub(crate) fn flush(&self) -> std::io::Result<()> {
+        self.map.flush()
     }
 }
 

@@ -29,6 +29,17 @@ pub(crate) const MAX_STAMP: u64 = (1 << 58) - (1 << 42);
 const UNSET: u64 = u64::MAX;
 
 impl Origin {
+    /// The first tick, to be put back later.
+    pub(crate) fn saved(&self) -> u64 {
+        self.first.load(Relaxed)
+    }
+
+    /// One whose first tick was this; `None` if it cannot have been.
+    pub(crate) fn resumed(self, saved: u64) -> Option<Origin> {
+        let fits = saved == UNSET || saved.is_multiple_of(self.grid);
+        fits.then(|| Origin { first: AtomicU64::new(saved), ..self })
+    }
+
     /// `base`: a multiple of 2^`shift`, and of `grid`.
     pub(crate) fn new(base: u64, shift: u32, grid: u64) -> Origin {
         Origin {

@@ -3,7 +3,7 @@
 use crate::{
     error::ConfigError,
     mem::physical_memory,
-    time::{Clock, Window},
+    time::{Clock, Tick, Window},
 };
 use std::time::Duration;
 
@@ -50,6 +50,11 @@ pub(crate) fn reach(window: Window, lateness: Window) -> Result<(u64, u64), Conf
 
 /// The clock that was given, if it counts what the window does, or one that does.
 pub(crate) fn clock(given: Option<Clock>, window: Window) -> Result<Clock, ConfigError> {
+    clock_from(given, window, Tick(0))
+}
+
+/// .. and begins at `start`.
+pub(crate) fn clock_from(given: Option<Clock>, window: Window, start: Tick) -> Result<Clock, ConfigError> {
     let by_events = window.counts_events();
     match given {
         Some(clock) if clock.counts_events().is_some_and(|events| events != by_events) => {
@@ -57,8 +62,8 @@ pub(crate) fn clock(given: Option<Clock>, window: Window) -> Result<Clock, Confi
             Err(ConfigError::new("clock", format_args!("a clock of {has}"), format_args!("one of {wants}")))
         }
         Some(clock) => Ok(clock),
-        None if by_events => Ok(Clock::events()),
-        None => Ok(Clock::monotonic()),
+        None if by_events => Ok(Clock::events_from(start)),
+        None => Ok(Clock::monotonic_from(start)),
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::sync::{Arc, AtomicU64, Ordering::Relaxed};
 use std::{
     fmt,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 /// A position on a monotone coordinate: nanoseconds since any fixed origin, or an event's number.
@@ -93,8 +93,9 @@ pub struct Clock(Source);
 
 #[derive(Clone, Debug)]
 enum Source {
-    Monotonic(Instant),
-    Coarse(u64),
+    /// Since when, and the tick then.
+    Monotonic(Instant, u64),
+    Coarse(u64, u64),
     Manual(Arc<AtomicU64>),
     Events(Arc<AtomicU64>),
 }
@@ -103,16 +104,28 @@ impl Clock {
     /// Nanoseconds since the clock was made, by [`Instant`] (about 20 ns a reading).
     #[must_use]
     pub fn monotonic() -> Clock {
-        Clock(Source::Monotonic(Instant::now()))
+        Clock::monotonic_from(Tick(0))
+    }
+
+    /// [`Clock::monotonic`], and `start` more: to go on where another clock stood.
+    #[must_use]
+    pub fn monotonic_from(start: Tick) -> Clock {
+        Clock(Source::Monotonic(Instant::now(), start.0))
     }
 
     /// Nanoseconds since the clock was made, by the system's coarse monotonic clock where there is one: a few times
     /// cheaper to read, moves in steps of 1 to 4 ms. Elsewhere the same as [`Clock::monotonic`].
     #[must_use]
     pub fn coarse() -> Clock {
+        Clock::coarse_from(Tick(0))
+    }
+
+    /// [`Clock::coarse`], and `start` more.
+    #[must_use]
+    pub fn coarse_from(start: Tick) -> Clock {
         match coarse_nanos() {
-            Some(origin) => Clock(Source::Coarse(origin)),
-            None => Clock::monotonic(),
+            Some(origin) => Clock(Source::Coarse(origin, start.0)),
+            None => Clock::monotonic_from(start),
         }
     }
 
@@ -126,7 +139,13 @@ impl Clock {
     /// Numbers events from 0: each arrival takes the next number. The default for [`Window::last_n`].
     #[must_use]
     pub fn events() -> Clock {
-        Clock(Source::Events(Arc::new(AtomicU64::new(0))))
+        Clock::events_from(Tick(0))
+    }
+
+    /// Numbers events from `next`.
+    #[must_use]
+    pub fn events_from(next: Tick) -> Clock {
+        Clock(Source::Events(Arc::new(AtomicU64::new(next.0))))
     }
 
     /// The present, without an arrival.
@@ -138,8 +157,12 @@ impl Clock {
     /// The tick of the first of `n` arrivals. Where events are numbered the others have the numbers after it.
     pub(crate) fn arrivals(&self, n: u64) -> Tick {
         Tick(match &self.0 {
-            Source::Monotonic(origin) => u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX),
-            Source::Coarse(origin) => coarse_nanos().unwrap_or(0).saturating_sub(*origin),
+            Source::Monotonic(origin, start) => {
+                u64::try_from(origin.elapsed().as_nanos()).unwrap_or(u64::MAX).saturating_add(*start)
+            }
+            Source::Coarse(origin, start) => {
+                coarse_nanos().unwrap_or(0).saturating_sub(*origin).saturating_add(*start)
+            }
             Source::Manual(ticks) => ticks.load(Relaxed),
             // Relaxed: the number is all that is taken; order between events is not promised.
             Source::Events(next) if n > 0 => next.fetch_add(n, Relaxed),
@@ -154,11 +177,16 @@ impl Clock {
 
     pub(crate) fn counts_events(&self) -> Option<bool> {
         match self.0 {
-            Source::Monotonic(_) | Source::Coarse(_) => Some(false),
+            Source::Monotonic(..) | Source::Coarse(..) => Some(false),
             Source::Events(_) => Some(true),
             Source::Manual(_) => None,
         }
     }
+}
+
+/// The system's clock, since 1970: what is the same before and after a restart.
+pub(crate) fn wall() -> Duration {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
 /// Sets the time of a [`Clock::manual`].

@@ -1,7 +1,8 @@
 //! What a call through the C ABI costs beside the same call in Rust: both in one process, on the same events, in turns.
 //!
 //! The library is loaded as a program in C would load it. Nanoseconds per event, the least of several rounds; every round begins
-//! with an empty structure and counts its fresh events.
+//! with an empty structure and counts its fresh events. Then Go, if it is there, by its own benchmarks on the same keys as Rust's
+//! beside it (`ffi/go/allocs_test.go`), and what its crossing costs alone.
 
 #![allow(clippy::expect_used, clippy::panic)] // not shipped
 #![allow(unsafe_code)]
@@ -144,6 +145,76 @@ fn target() -> PathBuf {
     program.ancestors().nth(3).expect("a target folder").to_owned()
 }
 
+/// Keys of 16 bytes that are all there: one by one, and packed.
+fn texts_in_rust(quick: bool) -> [f64; 2] {
+    let dedup = Dedup::builder(Window::last_n(1 << 40)).capacity(100_000).build().expect("valid");
+    let keys: Vec<String> = (0..4096).map(|i| format!("{i:016}")).collect();
+    let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+    let (rounds, mut outcomes) = (if quick { 2 } else { 400 }, Vec::with_capacity(BATCH));
+    let mut least = [f64::INFINITY; 2];
+    let mut note = |which: usize, begun: Instant| {
+        #[allow(clippy::cast_precision_loss)]
+        let nanos = begun.elapsed().as_secs_f64() * 1e9 / keys.len() as f64;
+        least[which] = least[which].min(nanos);
+    };
+    for _ in 0..rounds {
+        let begun = Instant::now();
+        for key in &keys {
+            let _ = black_box(dedup.observe_at(key, Tick(1)));
+        }
+        note(0, begun);
+        let begun = Instant::now();
+        for keys in keys.chunks(BATCH) {
+            dedup.observe_batch_at(keys, Tick(1), &mut outcomes);
+            black_box(&outcomes);
+        }
+        note(1, begun);
+    }
+    least
+}
+
+/// The benchmarks of the Go module against the library of this run: name and nanoseconds, the least of several.
+fn in_go(quick: bool) -> Vec<(String, f64)> {
+    let folder = target().join("go-bench");
+    std::fs::create_dir_all(&folder).expect("writable");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let text = format!(
+        "Name: windlass-static\nDescription: for benchmarks\nVersion: 0\nCflags: -I{root}/include\n\
+         Libs: {} -lpthread -ldl -lm\n",
+        target().join("release/libwindlass.a").display(),
+    );
+    std::fs::write(folder.join("windlass-static.pc"), text).expect("writable");
+    let mut go = Command::new("go");
+    // -a: Go does not see that the library is another one.
+    go.args([
+        "test",
+        "-a",
+        "-run",
+        "^$",
+        "-bench",
+        "^Benchmark(EmptyCall|Observe|ObservePacked256|ObserveReady256)$",
+    ]);
+    go.args(if quick { ["-benchtime", "1000x", "-count", "1"] } else { ["-benchtime", "1s", "-count", "5"] });
+    go.env("PKG_CONFIG_PATH", &folder).env("GOTOOLCHAIN", "local").current_dir(format!("{root}/ffi/go"));
+    let Ok(output) = go.output() else { return Vec::new() };
+    if !output.status.success() {
+        println!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        return Vec::new();
+    }
+    let mut least = Vec::<(String, f64)>::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines().filter(|line| line.contains("ns/op")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // BenchmarkObserve-2  1000  62.1 ns/op
+        let name = words[0].trim_start_matches("Benchmark").split('-').next().unwrap_or_default().to_owned();
+        let nanos: f64 = words[2].parse().expect("a number");
+        match least.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = known.min(nanos),
+            None => least.push((name, nanos)),
+        }
+    }
+    least
+}
+
 fn main() {
     let quick = std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|v| v == "1");
     // `cargo test --benches` wants to know that it starts.
@@ -177,6 +248,18 @@ fn main() {
                 c - rust,
                 (c / rust - 1.0) * 100.0
             );
+        }
+    }
+    let [single, batches] = texts_in_rust(quick);
+    println!(
+        "keys of 16 bytes, duplicates, in cache\n  one by one: Rust {single:.1}; batches: Rust {batches:.1}"
+    );
+    for (name, go) in in_go(quick) {
+        match name.as_str() {
+            "EmptyCall" => println!("  an empty call: Go {go:.1}"),
+            "Observe" => println!("  one by one: Go {go:.1}   {:+.1}", go - single),
+            "ObserveReady256" => println!("  batches: Go {go:.1}   {:+.1}", go - batches),
+            _ => println!("  batches, with the packing: Go {go:.1}   {:+.1}", go - batches),
         }
     }
 }

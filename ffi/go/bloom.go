@@ -82,6 +82,22 @@ func (config *BloomConfig) fill(c *C.windlass_bloom_config) error {
 	return nil
 }
 
+// Plan tells what it would be built as.
+func (config BloomConfig) Plan() (BloomPlan, error) {
+	var settings C.windlass_bloom_config
+	if err := config.fill(&settings); err != nil {
+		return BloomPlan{}, err
+	}
+	var c C.windlass_bloom_plan
+	e := newError()
+	if code := C.windlass_bloom_config_plan(&settings, &c, C.uint32_t(unsafe.Sizeof(c)), &e); code != 0 {
+		return BloomPlan{}, failure(code, &e)
+	}
+	var to BloomPlan
+	to.read(&c)
+	return to, nil
+}
+
 // Bloom remembers the ids of a window in fixed memory: it misses none, and takes a stated share of new ones for seen.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewBloom to make one.
@@ -384,6 +400,20 @@ func (it *Bloom) Advance(now Ticks) error {
 func (it *Bloom) Panes(key []byte, now Ticks, spans []PaneSpan) (int, error) {
 	n := C.windlass_bloom_panes_at(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)), C.uint64_t(now),
 		(*C.windlass_pane_span)(pointer(spans)), C.size_t(len(spans)))
+	runtime.KeepAlive(it)
+	return counted(n)
+}
+
+// PanesHash is Panes for an id whose hash is known.
+func (it *Bloom) PanesHash(key Hash, now Ticks, spans []PaneSpan) (int, error) {
+	n := C.windlass_bloom_panes_at_hash(it.handle, key.c(), C.uint64_t(now), (*C.windlass_pane_span)(pointer(spans)), C.size_t(len(spans)))
+	runtime.KeepAlive(it)
+	return counted(n)
+}
+
+// PanesUint64 is Panes for a number.
+func (it *Bloom) PanesUint64(key uint64, now Ticks, spans []PaneSpan) (int, error) {
+	n := C.windlass_bloom_panes_at_u64(it.handle, C.uint64_t(key), C.uint64_t(now), (*C.windlass_pane_span)(pointer(spans)), C.size_t(len(spans)))
 	runtime.KeepAlive(it)
 	return counted(n)
 }

@@ -88,6 +88,16 @@ func (config *CounterConfig) fill(c *C.windlass_counter_config) error {
 	return nil
 }
 
+// MemoryBytes is how many bytes it will take, before it is made.
+func (config CounterConfig) MemoryBytes() (int64, error) {
+	var settings C.windlass_counter_config
+	if err := config.fill(&settings); err != nil {
+		return 0, err
+	}
+	e := newError()
+	return planned(C.windlass_counter_config_memory_bytes(&settings, &e), &e)
+}
+
 // Counter counts how often each key was seen in the window, exactly.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewCounter to make one.

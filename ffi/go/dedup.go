@@ -87,6 +87,16 @@ func (config *DedupConfig) fill(c *C.windlass_dedup_config) error {
 	return nil
 }
 
+// MemoryBytes is how many bytes it will take, before it is made.
+func (config DedupConfig) MemoryBytes() (int64, error) {
+	var settings C.windlass_dedup_config
+	if err := config.fill(&settings); err != nil {
+		return 0, err
+	}
+	e := newError()
+	return planned(C.windlass_dedup_config_memory_bytes(&settings, &e), &e)
+}
+
 // Dedup admits each id once per window, exactly.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewDedup to make one.

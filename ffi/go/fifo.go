@@ -74,6 +74,16 @@ func (config *FifoConfig) fill(c *C.windlass_fifo_config) error {
 	return nil
 }
 
+// MemoryBytes is how many bytes it will take, before it is made.
+func (config FifoConfig) MemoryBytes() (int64, error) {
+	var settings C.windlass_fifo_config
+	if err := config.fill(&settings); err != nil {
+		return 0, err
+	}
+	e := newError()
+	return planned(C.windlass_fifo_config_memory_bytes(&settings, &e), &e)
+}
+
 // Fifo is a queue of keys with values that tells how many are before a key.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewFifo to make one.
@@ -255,6 +265,26 @@ func (it *Fifo) Next(seq uint64, entry *Entry) (bool, error) {
 
 // Find gives a copy of a key's value, appended to buffer, with its rank.
 func (it *Fifo) Find(key, buffer []byte) (value []byte, rank uint64, found bool, err error) {
+	return it.find(buffer, func(to *C.uint8_t, room C.size_t, place *C.windlass_fifo_place) C.int32_t {
+		return C.windlass_fifo_find(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)), to, room, place)
+	})
+}
+
+// FindHash is Find for a key whose hash is known.
+func (it *Fifo) FindHash(key Hash, buffer []byte) (value []byte, rank uint64, found bool, err error) {
+	return it.find(buffer, func(to *C.uint8_t, room C.size_t, place *C.windlass_fifo_place) C.int32_t {
+		return C.windlass_fifo_find_hash(it.handle, key.c(), to, room, place)
+	})
+}
+
+// FindUint64 is Find for a number.
+func (it *Fifo) FindUint64(key uint64, buffer []byte) (value []byte, rank uint64, found bool, err error) {
+	return it.find(buffer, func(to *C.uint8_t, room C.size_t, place *C.windlass_fifo_place) C.int32_t {
+		return C.windlass_fifo_find_u64(it.handle, C.uint64_t(key), to, room, place)
+	})
+}
+
+func (it *Fifo) find(buffer []byte, ask func(to *C.uint8_t, room C.size_t, place *C.windlass_fifo_place) C.int32_t) (value []byte, rank uint64, found bool, err error) {
 	var place C.windlass_fifo_place
 	for room := 64; ; room = int(place.value_len) {
 		at := len(buffer)
@@ -262,8 +292,7 @@ func (it *Fifo) Find(key, buffer []byte) (value []byte, rank uint64, found bool,
 			buffer = append(buffer[:cap(buffer)], 0)
 		}
 		free := buffer[at:cap(buffer)]
-		code := C.windlass_fifo_find(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)),
-			(*C.uint8_t)(pointer(free)), C.size_t(len(free)), &place)
+		code := ask((*C.uint8_t)(pointer(free)), C.size_t(len(free)), &place)
 		runtime.KeepAlive(it)
 		buffer = buffer[:at]
 		if code == C.WINDLASS_E_TOO_SMALL {
@@ -274,6 +303,76 @@ func (it *Fifo) Find(key, buffer []byte) (value []byte, rank uint64, found bool,
 		}
 		found, err = yes(code)
 		return buffer, uint64(place.rank), found, err
+	}
+}
+
+// Entries are what PopPacked takes out, to be used again.
+type Entries struct {
+	c            []C.windlass_fifo_entry
+	keys, values []byte
+	// Where those of each begin.
+	keyAt, valueAt []int
+}
+
+// Len is how many there are.
+func (entries *Entries) Len() int { return len(entries.c) }
+
+// Key is the key of entry i, until the entries are used again.
+func (entries *Entries) Key(i int) []byte {
+	return entries.keys[entries.keyAt[i]:][:entries.c[i].key_len]
+}
+
+// Value is its value, until the entries are used again.
+func (entries *Entries) Value(i int) []byte {
+	return entries.values[entries.valueAt[i]:][:entries.c[i].value_len]
+}
+
+// Seq is its number.
+func (entries *Entries) Seq(i int) uint64 { return uint64(entries.c[i].seq) }
+
+// PushedAt is when it was put in, or the time of the entry before it if that was later.
+func (entries *Entries) PushedAt(i int) Ticks { return Ticks(entries.c[i].pushed_at) }
+
+// Kind tells as what its key came.
+func (entries *Entries) Kind(i int) KeyKind { return KeyKind(entries.c[i].key_kind) }
+
+// room makes it so large.
+func room[T any](array []T, n int) []T {
+	if cap(array) < n {
+		return make([]T, n)
+	}
+	return array[:cap(array)]
+}
+
+// PopPacked takes up to n entries out, the oldest first: fewer if there are fewer, or where their bytes are more than there is room for by
+// now. How many.
+func (it *Fifo) PopPacked(n int, entries *Entries) (int, error) {
+	if n < 0 {
+		return 0, ErrRange
+	}
+	entries.c = room(entries.c, n)[:n]
+	entries.keys, entries.values = room(entries.keys, 32*n), room(entries.values, 64*n)
+	for {
+		popped := C.windlass_fifo_pop_packed(it.handle, C.size_t(n), (*C.uint8_t)(pointer(entries.keys)), C.size_t(len(entries.keys)),
+			(*C.uint8_t)(pointer(entries.values)), C.size_t(len(entries.values)), (*C.windlass_fifo_entry)(pointer(entries.c)))
+		runtime.KeepAlive(it)
+		if popped == C.WINDLASS_E_TOO_SMALL {
+			entries.keys = room(entries.keys, int(entries.c[0].key_len))
+			entries.values = room(entries.values, int(entries.c[0].value_len))
+			continue
+		}
+		if popped < 0 {
+			entries.c = entries.c[:0]
+			return counted(popped)
+		}
+		entries.c = entries.c[:popped]
+		entries.keyAt, entries.valueAt = entries.keyAt[:0], entries.valueAt[:0]
+		key, value := 0, 0
+		for i := range entries.c {
+			entries.keyAt, entries.valueAt = append(entries.keyAt, key), append(entries.valueAt, value)
+			key, value = key+int(entries.c[i].key_len), value+int(entries.c[i].value_len)
+		}
+		return int(popped), nil
 	}
 }
 
@@ -295,15 +394,8 @@ func (it *Fifo) CountBefore(time Ticks) (uint64, error) {
 // each; those below 0 are errors. seqs, for their numbers, may be nil.
 func (it *Fifo) PushPacked(keys, values *Packed, now Ticks, results []Pushed, seqs []uint64) error {
 	n := keys.Len()
-	var bytes []byte
-	var offsets []uint32
-	if values != nil {
-		if values.Len() != n {
-			return ErrRange
-		}
-		bytes, offsets = values.bytes, values.offsets
-	}
-	if len(results) != n || !fits(seqs, n) {
+	bytes, offsets, err := of(values, n)
+	if err != nil || len(results) != n || !fits(seqs, n) {
 		return ErrRange
 	}
 	code := C.windlass_fifo_push_packed(it.handle, (*C.uint8_t)(pointer(keys.bytes)), C.size_t(len(keys.bytes)),
@@ -311,6 +403,30 @@ func (it *Fifo) PushPacked(keys, values *Packed, now Ticks, results []Pushed, se
 		(*C.uint32_t)(pointer(offsets)), C.uint64_t(now), (*C.int32_t)(pointer(results)), (*C.uint64_t)(pointer(seqs)))
 	runtime.KeepAlive(it)
 	return status(code)
+}
+
+// PushUint64s is PushPacked for numbers.
+func (it *Fifo) PushUint64s(keys []uint64, values *Packed, now Ticks, results []Pushed, seqs []uint64) error {
+	n := len(keys)
+	bytes, offsets, err := of(values, n)
+	if err != nil || len(results) != n || !fits(seqs, n) {
+		return ErrRange
+	}
+	code := C.windlass_fifo_push_u64s(it.handle, (*C.uint64_t)(pointer(keys)), C.size_t(n), (*C.uint8_t)(pointer(bytes)), C.size_t(len(bytes)),
+		(*C.uint32_t)(pointer(offsets)), C.uint64_t(now), (*C.int32_t)(pointer(results)), (*C.uint64_t)(pointer(seqs)))
+	runtime.KeepAlive(it)
+	return status(code)
+}
+
+// of is the values of n keys: none, or one for each.
+func of(values *Packed, n int) (bytes []byte, offsets []uint32, err error) {
+	if values == nil {
+		return nil, nil, nil
+	}
+	if values.Len() != n {
+		return nil, nil, ErrRange
+	}
+	return values.bytes, values.offsets, nil
 }
 
 // RankPacked tells the ranks of many keys; ranks has room for as many, -1 for what is not there.

@@ -11,6 +11,10 @@ struct windlass_limiter { uint8_t opaque; };
 struct windlass_global_limiter { uint8_t opaque; };
 struct windlass_counter { uint8_t opaque; };
 struct windlass_topk { uint8_t opaque; };
+struct windlass_bounded_topk { uint8_t opaque; };
+struct windlass_export { uint8_t opaque; };
+struct windlass_aggregator { uint8_t opaque; };
+struct windlass_limitset { uint8_t opaque; };
 struct windlass_fifo { uint8_t opaque; };
 struct windlass_ring { uint8_t opaque; };
 

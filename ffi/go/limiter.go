@@ -122,6 +122,16 @@ func (config *LimiterConfig) fill(c *C.windlass_limiter_config) error {
 	return nil
 }
 
+// MemoryBytes is how many bytes it will take, before it is made.
+func (config LimiterConfig) MemoryBytes() (int64, error) {
+	var settings C.windlass_limiter_config
+	if err := config.fill(&settings); err != nil {
+		return 0, err
+	}
+	e := newError()
+	return planned(C.windlass_limiter_config_memory_bytes(&settings, &e), &e)
+}
+
 // Limiter grants so many permits in so long to each of many clients.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewLimiter to make one.

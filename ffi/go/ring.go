@@ -136,6 +136,13 @@ func (it *Ring) RouteN(key []byte, owners []uint32) (int, error) {
 	return counted(n)
 }
 
+// RouteNHash is RouteN for a key whose hash is known.
+func (it *Ring) RouteNHash(key Hash, owners []uint32) (int, error) {
+	n := C.windlass_ring_route_n_hash(it.handle, key.c(), C.size_t(len(owners)), (*C.uint32_t)(pointer(owners)))
+	runtime.KeepAlive(it)
+	return counted(n)
+}
+
 // RoutePacked tells the owners of many keys; owners has room for as many.
 func (it *Ring) RoutePacked(keys *Packed, owners []uint32) error {
 	n := keys.Len()

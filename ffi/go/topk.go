@@ -87,6 +87,16 @@ func (config *TopKConfig) fill(c *C.windlass_topk_config) error {
 	return nil
 }
 
+// MemoryBytes is how many bytes it will take, before it is made.
+func (config TopKConfig) MemoryBytes() (int64, error) {
+	var settings C.windlass_topk_config
+	if err := config.fill(&settings); err != nil {
+		return 0, err
+	}
+	e := newError()
+	return planned(C.windlass_topk_config_memory_bytes(&settings, &e), &e)
+}
+
 // TopK keeps the hottest keys of the window, with their counts.
 //
 // All methods but Close may be called by any number of goroutines at once. Use NewTopK to make one.

@@ -52,6 +52,8 @@ const (
 	ErrNoNode     = Status(C.WINDLASS_E_NO_NODE)
 	ErrCollision  = Status(C.WINDLASS_E_COLLISION)
 	ErrStructSize = Status(C.WINDLASS_E_STRUCT_SIZE)
+	ErrFormat     = Status(C.WINDLASS_E_FORMAT)
+	ErrMismatch   = Status(C.WINDLASS_E_MISMATCH)
 )
 
 // ErrClosed is what calls return after Close.
@@ -101,6 +103,14 @@ func yes(code C.int32_t) (bool, error) { return code > 0, status(code) }
 func count(n C.int64_t) (int64, error) {
 	if n < 0 {
 		return 0, failed(Status(n))
+	}
+	return int64(n), nil
+}
+
+// planned is what settings will take, or what is wrong with them.
+func planned(n C.int64_t, e *C.windlass_error) (int64, error) {
+	if n < 0 {
+		return 0, failure(C.windlass_status(n), e)
 	}
 	return int64(n), nil
 }
@@ -170,6 +180,8 @@ const (
 	KeyBytes  = KeyKind(C.WINDLASS_KEY_BYTES)
 	KeyUint64 = KeyKind(C.WINDLASS_KEY_U64)
 	KeyHash   = KeyKind(C.WINDLASS_KEY_HASH)
+	// KeyNamespaced is added to the kind of a key that is in a namespace; windlass.h says what its bytes are then.
+	KeyNamespaced = KeyKind(C.WINDLASS_KEY_NAMESPACED)
 )
 
 // Settings that are one of a few. windlass.h says what they mean.
@@ -250,6 +262,13 @@ func HashUint64(key, seed uint64) Hash {
 	var h Hash
 	C.windlass_hash_u64(C.uint64_t(key), C.uint64_t(seed), (*C.windlass_hash)(unsafe.Pointer(&h)))
 	return h
+}
+
+// RandomSeed is a seed that nobody else knows.
+func RandomSeed() uint64 {
+	var seed C.uint64_t
+	C.windlass_seed_random(&seed)
+	return uint64(seed)
 }
 
 // NamespaceSeed is the seed for the keys of one of several sources.

@@ -1,6 +1,6 @@
 //! What counters and lists of the hottest keys have in common: adds, and questions with a number for an answer.
 
-use windlass::{Added, Key, Tally, Tick, TopK, WindowedCounter};
+use windlass::{Added, BoundedTopK, Key, Tally, Tick, TopK, WindowedCounter};
 
 use crate::{
     boundary::{guard, optional, put},
@@ -32,7 +32,7 @@ macro_rules! adds {
         }
     )+};
 }
-adds!(WindowedCounter, TopK);
+adds!(WindowedCounter, TopK, BoundedTopK);
 
 /// What C gets for an add.
 fn code(added: Added) -> i32 {

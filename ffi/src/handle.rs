@@ -14,8 +14,15 @@ pub(crate) trait Handle {
 /// `handle` is NULL, or was made by `make` and is not freed while `'a` lasts.
 #[inline(always)]
 pub(crate) unsafe fn core<'a, H: Handle>(handle: *const H) -> Result<&'a H::Core, windlass_status> {
-    // SAFETY: the caller's promise; all that C holds of it is shared.
+    // SAFETY: the caller's promise; who changes it (`core_mut`) is alone with it.
     unsafe { handle.cast::<H::Core>().as_ref() }.ok_or(WINDLASS_E_NULL)
+}
+
+/// # Safety
+/// `handle` is NULL, or was made by `make`, is not freed while `'a` lasts, and no other call uses it meanwhile.
+pub(crate) unsafe fn core_mut<'a, H: Handle>(handle: *mut H) -> Result<&'a mut H::Core, windlass_status> {
+    // SAFETY: the caller's promise.
+    unsafe { handle.cast::<H::Core>().as_mut() }.ok_or(WINDLASS_E_NULL)
 }
 
 /// # Safety

@@ -11,8 +11,11 @@
 
 mod adds;
 mod boundary;
+#[cfg(test)]
+mod driven;
 mod handle;
 mod ids;
+mod lists;
 mod settings;
 mod sized;
 
@@ -25,6 +28,8 @@ pub mod time;
 
 pub mod hash;
 
+pub mod snapshot;
+
 pub mod dedup;
 
 pub mod bloom;
@@ -36,6 +41,12 @@ pub mod limitset;
 pub mod counter;
 
 pub mod topk;
+
+pub mod bounded_topk;
+
+pub mod export;
+
+pub mod aggregator;
 
 pub mod fifo;
 

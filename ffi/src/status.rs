@@ -44,11 +44,22 @@ pub const WINDLASS_E_LEASE: i32 = -10;
 pub const WINDLASS_E_TOO_LONG: i32 = -11;
 /// The ring has no node.
 pub const WINDLASS_E_NO_NODE: i32 = -12;
-/// An array of the caller's is too small for a list, a key or a value. The windlass_top_list, place or
-/// entry was written, which says how much it takes, and nothing else.
+/// An array of the caller's is too small for a list, a key, a value or an export. The windlass_top_list, place,
+/// entry or length was written, which says how much it takes, and nothing else.
 pub const WINDLASS_E_TOO_SMALL: i32 = -13;
 /// Another key that is in the queue has the same hash. Nothing was changed.
 pub const WINDLASS_E_COLLISION: i32 = -14;
+/// Bytes are not what they are read as: something else, cut off, damaged, or of a later version. The error
+/// detail says where.
+pub const WINDLASS_E_FORMAT: i32 = -15;
+/// What is to be merged does not go together; the error detail says what differs. Nothing was changed.
+pub const WINDLASS_E_MISMATCH: i32 = -16;
+
+/// A function of the caller's that was to write or read a snapshot has failed.
+pub const WINDLASS_E_IO: i32 = -17;
+/// Not a snapshot of this structure, of a later version, cut off, or damaged; the error detail says what
+/// and where.
+pub const WINDLASS_E_SNAPSHOT: i32 = -18;
 
 /// What a status code means, in a few words of English: a static string, never NULL, for any
 /// number.
@@ -76,6 +87,10 @@ fn text(status: windlass_status) -> &'static CStr {
         WINDLASS_E_NO_NODE => c"the ring has no node",
         WINDLASS_E_TOO_SMALL => c"an array is too small for what it is to hold",
         WINDLASS_E_COLLISION => c"another key has the same hash",
+        WINDLASS_E_FORMAT => c"bytes are not what they are read as",
+        WINDLASS_E_MISMATCH => c"what is to be merged does not go together",
+        WINDLASS_E_IO => c"a snapshot could not be written or read",
+        WINDLASS_E_SNAPSHOT => c"not a snapshot of this structure, or damaged",
         1.. => c"not an error",
         _ => c"an error that this version of windlass does not know",
     }
@@ -169,7 +184,7 @@ pub(crate) fn refused(why: Refused) -> windlass_status {
 mod tests {
     use super::*;
 
-    const ALL: [windlass_status; 14] = [
+    const ALL: [windlass_status; 16] = [
         WINDLASS_E_NULL,
         WINDLASS_E_ARG,
         WINDLASS_E_STRUCT_SIZE,
@@ -184,6 +199,10 @@ mod tests {
         WINDLASS_E_NO_NODE,
         WINDLASS_E_TOO_SMALL,
         WINDLASS_E_COLLISION,
+        WINDLASS_E_FORMAT,
+        WINDLASS_E_MISMATCH,
+        WINDLASS_E_IO,
+        WINDLASS_E_SNAPSHOT,
     ];
 
     fn fresh() -> windlass_error {

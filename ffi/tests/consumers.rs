@@ -76,6 +76,11 @@ fn counter() {
 }
 
 #[test]
+fn snapshot() {
+    both("snapshot.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn fifo() {
     both("fifo.c", |program| drop(run(&mut checked(program))));
 }
@@ -86,14 +91,36 @@ fn topk() {
 }
 
 #[test]
+fn bounded() {
+    both("bounded.c", |program| drop(run(&mut checked(program))));
+}
+
+#[test]
 fn ring() {
     both("ring.c", |program| drop(run(&mut checked(program))));
 }
 
-/// Not under valgrind, which needs address space of its own.
+/// Not under valgrind or AddressSanitizer, which need address space of their own.
 #[test]
 fn no_memory() {
+    if support::sanitized() {
+        return;
+    }
     both("no_memory.c", |program| drop(run(&mut Command::new(program))));
+}
+
+/// What finds no errors in the others would find this one.
+#[test]
+fn an_over_read_is_caught() {
+    both("over_read.c", |program| {
+        let output = checked(program).output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        if support::sanitized() {
+            assert!(!output.status.success() && said.contains("heap-buffer-overflow"), "{output:?}");
+        } else if support::is_set("WINDLASS_VALGRIND") {
+            assert!(output.status.code() == Some(99) && said.contains("Invalid read"), "{output:?}");
+        }
+    });
 }
 
 #[test]
@@ -238,6 +265,10 @@ fn called(text: &str) -> BTreeSet<&str> {
 #[test]
 fn the_shared_library_exports_what_the_header_declares() {
     let Some(library) = library() else { return };
+    if support::sanitized() {
+        // It has other functions as well.
+        return;
+    }
     let header = fs::read_to_string(root().join("include/windlass.h")).expect("committed");
     let code: Vec<&str> = header.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let code = code.join("\n");
@@ -259,6 +290,37 @@ fn the_shared_library_exports_what_the_header_declares() {
         gone.is_empty() && new.is_empty(),
         "ffi/abi/symbols.txt: gone: {gone:?}, new: {new:?}; WINDLASS_WRITE_SYMBOLS=1 writes it"
     );
+}
+
+/// C++ and Go have all that C has, but for what is left out here.
+#[test]
+fn what_the_library_exports_is_there_in_cpp_and_go() {
+    let text = |path: &str| fs::read_to_string(root().join(path)).expect("committed");
+    let symbols = text("ffi/abi/symbols.txt");
+    let symbols: BTreeSet<&str> = symbols.lines().collect();
+    // The code that calls them, without comments and directives.
+    let code = |text: &str| -> String {
+        let is_code = |line: &&str| !line.trim_start().starts_with("//") && !line.starts_with("#cgo");
+        text.lines().filter(is_code).map(|line| format!("{line}\n")).collect()
+    };
+    let go = fs::read_dir(root().join("ffi/go")).expect("there");
+    let go = go.map(|file| file.expect("readable").path());
+    let go = go.filter(|file| file.extension().is_some_and(|ext| ext == "go"));
+    let go = go.filter(|file| !file.to_str().is_some_and(|name| name.ends_with("_test.go")));
+    let go: String = go.map(|file| code(&fs::read_to_string(file).expect("text"))).collect();
+    // Which of them, and why.
+    let of_loaders = ["windlass_abi_version", "windlass_version_number"]; // they are compiled against the header
+    let clock = ["windlass_now_ns"]; // Go has its own
+    let left_out = [
+        ("windlass.hpp", code(&text("include/windlass.hpp")), of_loaders.to_vec()),
+        ("Go", go, [&of_loaders[..], &clock].concat()),
+    ];
+    for (language, code, left_out) in left_out {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let words: BTreeSet<&str> = code.split(|c| !is_word(c)).collect();
+        let missing: BTreeSet<&str> = symbols.difference(&words).copied().collect();
+        assert_eq!(missing, left_out.into_iter().collect(), "{language}");
+    }
 }
 
 /// What README.md shows, within a function, compiles in both languages.
@@ -341,15 +403,21 @@ fn the_lines_about_queues() {
 #[test]
 fn the_lines_about_hot_keys() {
     let docs = fs::read_to_string(root().join("docs/c.md")).expect("committed");
-    let (_, section) = docs.split_once("\n## Counts and hot keys\n").expect("a section");
-    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hot.c");
-    let before = "#include <stdio.h>\n#include <windlass.h>\n\
-        void show(const uint8_t *, uint32_t, uint64_t);\n\
-        void shown(const uint8_t *, size_t, uint64_t);\n\
-        void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
-        windlass_error error = WINDLASS_ERROR_INIT;\n";
-    fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
-    compiles(&shown);
+    for (name, title) in [
+        ("hot", "## Counts and hot keys"),
+        ("shards", "### In memory that is given, and over several structures"),
+    ] {
+        let (_, section) = docs.split_once(&format!("\n{title}\n")).expect("a section");
+        let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.c"));
+        let before = "#include <stdio.h>\n#include <stdlib.h>\n#include <windlass.h>\n\
+            void show(const uint8_t *, uint32_t, uint64_t);\n\
+            int receive(uint8_t *, size_t *);\n\
+            void shown(const uint8_t *, size_t, uint64_t);\n\
+            void shown(const uint8_t *key, size_t len, uint64_t now) {\n\
+            windlass_error error = WINDLASS_ERROR_INIT;\n";
+        fs::write(&shown, format!("{before}{}}}\n", block(section, "c"))).expect("writable");
+        compiles(&shown);
+    }
 }
 
 /// In both languages.

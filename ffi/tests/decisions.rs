@@ -78,10 +78,10 @@ fn others() -> &'static [Other] {
     })
 }
 
-/// Go's, against the same library. (Not under valgrind, which does not know Go's stacks.)
+/// Go's, against the same library. (Not under valgrind, which does not know Go's stacks; nor with AddressSanitizer's.)
 fn go_program() -> Option<PathBuf> {
     let library = library()?;
-    if is_set("WINDLASS_VALGRIND") || !go_is_there() {
+    if is_set("WINDLASS_VALGRIND") || support::sanitized() || !go_is_there() {
         return None;
     }
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-decisions");

@@ -40,7 +40,9 @@ fn prefix() -> Option<&'static Path> {
                 skipped("./install, without WINDLASS_INSTALL=1");
                 return None;
             }
-            for tool in ["cmake", "pkg-config", "make", "readelf", "nm", "cc", "c++", "go"] {
+            for tool in
+                ["cmake", "pkg-config", "make", "readelf", "nm", "cc", "c++", "go", "abidw", "abidiff"]
+            {
                 let ask = if tool == "go" { "version" } else { "--version" };
                 let found = Command::new(tool).arg(ask).output().is_ok_and(|o| o.status.success());
                 assert!(found, "{tool} is needed to try what is installed");
@@ -214,6 +216,90 @@ fn beside_another_static_library_made_with_rust() {
     }
 }
 
+/// What a library exports, functions with their parameters and structs with their fields: as libabigail reads it from the debug info, and
+/// without the places of the machine that it was made on.
+fn described(library: &Path) -> String {
+    let mut read = Command::new("abidw");
+    read.args(["--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--type-id-style", "hash"]);
+    let all = run(read.arg(library));
+    let (mut text, mut lines) = (String::new(), all.lines().peekable());
+    while let Some(line) = lines.next() {
+        let Some((unit, path)) = line.split_once(" path='") else {
+            text.extend([line, "\n"]);
+            continue;
+        };
+        if lines.next_if(|next| next.trim() == "</abi-instr>").is_none() {
+            // The one that has something in it is ours.
+            let (_, rest) = path.split_once('\'').expect("its end");
+            text.extend([unit, " path='ffi/src/lib.rs'", rest, "\n"]);
+        }
+    }
+    text
+}
+
+/// ffi/abi/windlass.x86_64.abi is what the shared library has. With `WINDLASS_WRITE_ABI=1` it is written: docs/abi.md says which changes
+/// need which release.
+#[test]
+fn the_binary_interface_is_the_one_that_is_committed() {
+    if prefix().is_none() || cfg!(not(target_arch = "x86_64")) {
+        return;
+    }
+    // What ./install has built, which still has debug info.
+    let now = described(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("../release/libwindlass.so"));
+    let baseline = root().join("ffi/abi/windlass.x86_64.abi");
+    if is_set("WINDLASS_WRITE_ABI") {
+        fs::write(&baseline, &now).expect("writable");
+    }
+    let found = folder("abi").join("found.abi");
+    let compared = |now: &str| {
+        fs::write(&found, now).expect("writable");
+        Command::new("abidiff").arg(&baseline).arg(&found).output().expect("it runs")
+    };
+    let same = compared(&now);
+    assert!(
+        same.status.success(),
+        "{}\nWhat was added: WINDLASS_WRITE_ABI=1 writes it. What has changed or gone: docs/abi.md.",
+        String::from_utf8_lossy(&same.stdout)
+    );
+    // It would be seen: a struct of another size, a parameter that is missing.
+    let at = |anchor: &str| now.find(anchor).expect("is described");
+    let (before, class) = now.split_at(at("<class-decl name='windlass_dedup_config'"));
+    let larger = class.replacen("size-in-bits='", "size-in-bits='1", 1);
+    assert!(!compared(&format!("{before}{larger}")).status.success());
+    let (before, function) = now.split_at(at("<function-decl name='windlass_topk_top'"));
+    let (function, rest) = function.split_once("</function-decl>").expect("its end");
+    let fewer: Vec<&str> = function.lines().filter(|line| !line.contains(" name='now'")).collect();
+    let other = format!("{before}{}</function-decl>{rest}", fewer.join("\n"));
+    assert!(other.len() < now.len() && !compared(&other).status.success());
+}
+
+/// A project in Rust on the crate as it is packaged, and nothing else of this repository.
+#[test]
+fn a_crate_in_rust() {
+    if !is_set("WINDLASS_INSTALL") {
+        return;
+    }
+    let folder = consumers("consumer-rust").join("rust");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("consumer-rust-target");
+    let cargo = || {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.env("CARGO_TARGET_DIR", &target);
+        cargo
+    };
+    // (The step that packages also builds what it has packaged.)
+    run(cargo()
+        .args(["package", "--quiet", "--allow-dirty", "--no-verify", "--package", "windlass"])
+        .current_dir(root()));
+    let packaged = format!("windlass-{}", env!("CARGO_PKG_VERSION"));
+    let archive = target.join("package").join(format!("{packaged}.crate"));
+    run(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&folder));
+    // At the versions that this repository is tested with.
+    fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("there");
+    fs::rename(folder.join(&packaged), folder.join("windlass")).expect("was unpacked");
+    let printed = run(cargo().args(["run", "--quiet"]).current_dir(&folder));
+    assert_eq!(printed, PRINTED.replace(&format!(" {}", env!("CARGO_PKG_VERSION")), ""));
+}
+
 /// Go, with what is installed, and what is there alone.
 fn go(prefix: &Path) -> Command {
     let mut go = at(prefix, "go");
@@ -256,7 +342,7 @@ fn a_module_in_go() {
         ("vendored", &["-mod=vendor"]),
     ] {
         if name == "vendored" {
-            // Before Go 1.24 it needs a copy without the file for that, as docs/go.md says.
+            // Before Go 1.21.4 it needs a copy without the file for newer ones, as docs/go.md says.
             let copy = folder.join("../module");
             run(Command::new("cp").arg("-a").arg(root().join("ffi/go")).arg(&copy));
             fs::remove_file(copy.join("cgo_go124.go")).expect("is there");

@@ -295,3 +295,57 @@ fn segments_come_and_go() {
         assert_eq!(drained(&fifo), [11]);
     });
 }
+
+/// While a snapshot is read an entry is moved to where it does not come.
+fn read_beside_a_move() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(true, 1, 1));
+        fifo.push(1, 10).unwrap();
+        fifo.push(2, 20).unwrap();
+        let other = fifo.clone();
+        let reader = thread::spawn(move || other.snapshot());
+        fifo.push(1, 11).unwrap();
+        let entries = reader.join().unwrap();
+        assert!(entries.iter().any(|entry| [(1, 10), (1, 11)].contains(entry)), "an entry is missing");
+        assert!(entries.contains(&(2, 20)));
+        assert_eq!(fifo.snapshot(), [(2, 20), (1, 11)]);
+    });
+}
+
+#[test]
+fn a_snapshot_beside_a_move() {
+    read_beside_a_move();
+}
+
+#[test]
+#[should_panic(expected = "an entry is missing")]
+fn twin_what_was_moved_is_left_out() {
+    with(Twin::LeaveOutTheMoved, read_beside_a_move);
+}
+
+/// .. and the head comes past where it was.
+fn read_behind_the_head() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(true, 1, 1));
+        fifo.push(1, 10).unwrap();
+        fifo.push(2, 20).unwrap();
+        let other = fifo.clone();
+        let reader = thread::spawn(move || other.snapshot());
+        fifo.push(1, 11).unwrap();
+        assert_eq!(fifo.pop(), Some(20));
+        let entries = reader.join().unwrap();
+        assert!(entries.iter().any(|entry| [(1, 10), (1, 11)].contains(entry)), "an entry is missing");
+        assert_eq!(fifo.snapshot(), [(1, 11)]);
+    });
+}
+
+#[test]
+fn a_snapshot_that_the_head_overtakes() {
+    read_behind_the_head();
+}
+
+#[test]
+#[should_panic(expected = "an entry is missing")]
+fn twin_overtaken_unawares() {
+    with(Twin::BeOvertaken, read_behind_the_head);
+}

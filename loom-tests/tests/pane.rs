@@ -384,6 +384,73 @@ fn readers_ahead_and_behind() {
     });
 }
 
+// --- snapshots ---
+
+/// A snapshot is taken while the oldest pane goes and is cleared.
+fn beside_a_clear(least: usize, panes: Panes) {
+    bounded_by_two(least, move || {
+        let f = full(panes, 1, ByCalls);
+        let snapshot = beside(&f, Filter::copy);
+        f.insert(4, 5);
+        let copy = snapshot.join().unwrap();
+        for (key, tick) in [(1, 0), (2, 2), (3, 4)] {
+            copy.check_copied(key, tick);
+            copy.check(key, tick, tick);
+        }
+    });
+}
+
+#[test]
+fn a_snapshot_while_a_pane_is_cleared() {
+    beside_a_clear(50, Rows);
+    beside_a_clear(50, Arrays);
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_as_it_was_begun() {
+    with(Twin::KeepAsBegun, || beside_a_clear(50, Rows));
+}
+
+#[test]
+#[should_panic(expected = "is lost in the copy, and its pane is live")]
+fn twin_kept_what_was_cleared_with_relaxed() {
+    with(Twin::RelaxedClear, || beside_a_clear(50, Rows));
+}
+
+/// .. and its column takes over.
+fn beside_a_move() {
+    bounded_by_two(200, || {
+        let f = full(Rows, 1, ByCalls);
+        let snapshot = beside(&f, Filter::copy);
+        f.insert(4, 5);
+        f.insert(5, 6);
+        let copy = snapshot.join().unwrap();
+        for (key, tick) in [(1, 0), (2, 2), (3, 4)] {
+            copy.check_copied(key, tick);
+            copy.check(key, tick, tick);
+        }
+        assert!(!copy.contains(1, 6), "found after it expired");
+        // It goes on, with all that it needs for that.
+        copy.insert(6, 6);
+        copy.insert(7, 8);
+        copy.check(3, 4, 6);
+        copy.check(6, 6, 8);
+        copy.check(7, 8, 10);
+    });
+}
+
+#[test]
+fn a_snapshot_while_a_column_takes_over() {
+    beside_a_move();
+}
+
+#[test]
+#[should_panic(expected = "found after it expired")]
+fn twin_kept_what_was_retired() {
+    with(Twin::KeepRetired, beside_a_move);
+}
+
 // --- who is told that a key is new ---
 
 /// Two bring one key, at a tick in the pane that is or begins.

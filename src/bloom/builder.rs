@@ -9,7 +9,7 @@ use crate::{
     error::ConfigError,
     hash::Seed,
     mem::physical_memory,
-    pane::{Grid, PaneRing, Rotation},
+    pane::{Grid, PaneRing, Rotation, Words},
     settings,
     time::{Clock, Window},
 };
@@ -18,8 +18,8 @@ use crate::{
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BloomBuilder {
-    window: Window,
-    lateness: Window,
+    pub(super) window: Window,
+    pub(super) lateness: Window,
     max_jump: Option<Window>,
     expected_ids: u64,
     error: f64,
@@ -29,8 +29,8 @@ pub struct BloomBuilder {
     bits: Option<u64>,
     probes: Option<u32>,
     rotation: Rotation,
-    seed: Option<Seed>,
-    clock: Option<Clock>,
+    pub(super) seed: Option<Seed>,
+    pub(super) clock: Option<Clock>,
 }
 
 /// Panes, unless told otherwise: in one cache line with 64 bits each.
@@ -174,25 +174,32 @@ impl BloomBuilder {
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<RotatingBloom, ConfigError> {
         let plan = self.plan()?;
-        let clock = settings::clock(self.clock, self.window)?;
-        let choice =
-            Choice { layout: plan.layout, panes: plan.panes, probes: plan.probes, blocks: plan.blocks };
-        let columns = Columns::new(&choice).ok_or_else(|| beyond_memory(plan.bytes))?;
-        let ring = PaneRing::new(Grid {
-            columns: plan.panes,
-            pane: plan.pane.ticks().unwrap_or(1),
-            chunks: Columns::chunks(plan.layout, plan.blocks),
-            max_jump: self.max_jump.and_then(Window::ticks).unwrap_or(u64::MAX),
-            rotation: self.rotation,
-        });
+        let clock = settings::clock(self.clock.clone(), self.window)?;
+        let columns = Columns::new(&plan.choice()).ok_or_else(|| beyond_memory(plan.bytes))?;
+        let words = Words::new(plan.panes).ok_or_else(|| beyond_memory(plan.bytes))?;
+        let ring = PaneRing::new(self.ring_of(&plan), words);
         Ok(RotatingBloom {
             ring,
             columns,
             plan,
             window: self.window,
+            lateness: self.lateness,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock,
+            #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+            file: None,
         })
+    }
+
+    /// What the ring is made of.
+    pub(super) fn ring_of(&self, plan: &BloomPlan) -> Grid {
+        Grid {
+            columns: plan.panes,
+            pane: plan.pane.ticks().unwrap_or(1),
+            chunks: Columns::chunks(plan.layout, plan.blocks),
+            max_jump: self.max_jump.and_then(Window::ticks).unwrap_or(u64::MAX),
+            rotation: self.rotation,
+        }
     }
 
     /// How many panes, of how many ticks.

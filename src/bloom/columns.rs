@@ -2,6 +2,7 @@
 
 use super::plan::{Choice, Layout};
 use crate::{
+    mem::{Line, Slab},
     pane::{Arrays, Bloom, Rows},
     sync::Budget,
 };
@@ -37,18 +38,27 @@ pub(super) use with_columns;
 impl Columns {
     /// `None` if there is no memory for them.
     pub(super) fn new(choice: &Choice) -> Option<Columns> {
+        let budget = Budget::new(u64::MAX);
+        Columns::over(choice, |len| Slab::new(len, &budget))
+    }
+
+    /// In lines that `take` gives: as many as they have bytes, by 64. `None` if it has none.
+    pub(super) fn over(
+        choice: &Choice,
+        mut take: impl FnMut(usize) -> Option<Slab<Line>>,
+    ) -> Option<Columns> {
         let &Choice { layout, panes, probes, blocks } = choice;
-        let budget = &Budget::new(u64::MAX);
+        let take = &mut take;
         Some(match layout {
-            Layout::Rows(1) => Columns::Row(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Rows(2) => Columns::Rows2(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Rows(3) => Columns::Rows3(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Rows(_) => Columns::Rows4(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Blocks(128) => Columns::Block128(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Blocks(256) => Columns::Block256(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Blocks(_) => Columns::Block512(Rows::new(blocks, panes, probes, budget)?),
-            Layout::Arrays => Columns::Arrays(Arrays::new(blocks, panes, probes, false, budget)?),
-            Layout::SeededArrays => Columns::Arrays(Arrays::new(blocks, panes, probes, true, budget)?),
+            Layout::Rows(1) => Columns::Row(Rows::new(blocks, panes, probes, take)?),
+            Layout::Rows(2) => Columns::Rows2(Rows::new(blocks, panes, probes, take)?),
+            Layout::Rows(3) => Columns::Rows3(Rows::new(blocks, panes, probes, take)?),
+            Layout::Rows(_) => Columns::Rows4(Rows::new(blocks, panes, probes, take)?),
+            Layout::Blocks(128) => Columns::Block128(Rows::new(blocks, panes, probes, take)?),
+            Layout::Blocks(256) => Columns::Block256(Rows::new(blocks, panes, probes, take)?),
+            Layout::Blocks(_) => Columns::Block512(Rows::new(blocks, panes, probes, take)?),
+            Layout::Arrays => Columns::Arrays(Arrays::new(blocks, panes, probes, false, take)?),
+            Layout::SeededArrays => Columns::Arrays(Arrays::new(blocks, panes, probes, true, take)?),
         })
     }
 

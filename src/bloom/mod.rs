@@ -4,7 +4,10 @@ mod batch;
 mod builder;
 mod columns;
 mod figures;
+#[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+mod file;
 mod plan;
+mod snapshot;
 
 use crate::{
     hash::{Key, KeyHash, Seed},
@@ -74,8 +77,11 @@ pub struct RotatingBloom {
     columns: Columns,
     plan: BloomPlan,
     window: Window,
+    lateness: Window,
     seed: Seed,
     clock: Clock,
+    #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
+    file: Option<std::sync::Arc<crate::mem::Mapped>>,
 }
 
 impl RotatingBloom {

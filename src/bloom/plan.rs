@@ -107,6 +107,11 @@ pub struct BloomPlan {
 }
 
 impl BloomPlan {
+    pub(super) fn choice(&self) -> Choice {
+        let BloomPlan { layout, panes, probes, blocks, .. } = *self;
+        Choice { layout, panes, probes, blocks }
+    }
+
     /// Bits for each id that is guaranteed to be found.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]

@@ -22,11 +22,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CounterBuilder {
-    grid: Grid,
+    pub(super) grid: Grid,
     capacity: u64,
     max_memory: Option<u64>,
-    seed: Option<Seed>,
-    clock: Option<Clock>,
+    pub(super) seed: Option<Seed>,
+    pub(super) clock: Option<Clock>,
 }
 
 /// What counters with keys and without have in common.
@@ -119,8 +119,9 @@ impl CounterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<WindowedCounter, ConfigError> {
+        let lateness = self.lateness_kept();
         let Parts { core, panes, seed, clock } = self.parts(|_| ())?;
-        Ok(WindowedCounter { core, panes, seed, clock })
+        Ok(WindowedCounter { core, panes, lateness, seed, clock })
     }
 
     /// What a structure consists of that counts. `means`: what its generations have in common.
@@ -155,6 +156,16 @@ impl CounterBuilder {
         self.capacity
     }
 
+    /// Whether it grows.
+    pub(crate) fn grows(&self) -> bool {
+        self.max_memory.is_some()
+    }
+
+    /// How much longer panes are kept.
+    pub(crate) fn lateness_kept(&self) -> Window {
+        self.grid.lateness
+    }
+
     /// What is counted over.
     pub(crate) fn window(&self) -> Window {
         self.grid.window
@@ -186,8 +197,8 @@ pub(crate) struct Room {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TotalBuilder {
-    grid: Grid,
-    clock: Option<Clock>,
+    pub(super) grid: Grid,
+    pub(super) clock: Option<Clock>,
 }
 
 impl TotalBuilder {
@@ -220,7 +231,7 @@ impl TotalBuilder {
     pub fn build(self) -> Result<WindowedTotal, ConfigError> {
         let (panes, spans, lines) = self.grid.spans()?;
         let clock = settings::clock(self.clock, self.grid.window)?;
-        Ok(WindowedTotal::new(Ring::new(spans, Size::cells(lines)), panes, clock))
+        Ok(WindowedTotal::new(Ring::new(spans, Size::cells(lines)), panes, self.grid.lateness, clock))
     }
 }
 

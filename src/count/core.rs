@@ -65,6 +65,20 @@ pub(super) struct Counts {
     pub(super) saturated: Counter,
 }
 
+impl<X> Generation<X> {
+    pub(super) fn new(table: Arc<Table>, panes: usize, extra: X) -> Generation<X> {
+        Generation { table, totals: Totals::new(panes), extra }
+    }
+
+    pub(super) fn total(&self, pane: usize) -> u64 {
+        self.totals.sum(pane..pane + 1)
+    }
+
+    pub(super) fn add_to_total(&self, pane: usize, n: u64) {
+        self.totals.add(pane, n);
+    }
+}
+
 impl<X: Extra> Core<X> {
     pub(super) fn new(spans: Spans, size: Size, stock: Stock, means: X::Means) -> Core<X> {
         Core {
@@ -224,6 +238,11 @@ impl<X: Extra> Core<X> {
         self.stock.maintain(budget, table.as_deref())
     }
 
+    /// Of a row.
+    pub(super) fn lines(&self) -> usize {
+        self.lines
+    }
+
     /// Bytes of all tables.
     pub(crate) fn bytes(&self) -> u64 {
         self.stock.bytes()
@@ -281,7 +300,7 @@ impl<X: Extra> Keep<Generation<X>> for Core<X> {
         self.hint.0.store(table.address(), Relaxed);
         self.hint.1.store(table.size().rows, Relaxed);
         let cells = Size::cells(self.lines);
-        Generation { table, totals: Totals::new(cells), extra: X::open(&self.means, first, cells) }
+        Generation::new(table, cells, X::open(&self.means, first, cells))
     }
 
     fn unused(&self, generation: Generation<X>) {

@@ -6,6 +6,8 @@ mod core;
 mod marks;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
+mod saved;
+mod snapshot;
 mod stock;
 mod table;
 mod total;
@@ -22,6 +24,8 @@ use crate::{
 pub use batch::Tally;
 pub use builder::{CounterBuilder, TotalBuilder};
 pub(crate) use builder::{Grid, Parts, Room};
+pub(crate) use saved::Saved;
+pub(crate) use snapshot::header;
 use std::{fmt, ops::Range};
 pub(crate) use table::Row;
 pub use total::WindowedTotal;
@@ -80,6 +84,7 @@ pub(crate) use writer::{Counts, Hold, Terms};
 pub struct WindowedCounter {
     core: Core<()>,
     panes: Panes,
+    lateness: Window,
     seed: Seed,
     clock: Clock,
 }

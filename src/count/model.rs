@@ -7,15 +7,17 @@ use super::{
     table::{Size, Table},
 };
 use crate::{
-    hash::KeyHash,
+    codec::{Header, Kind, Reader, Writer},
+    hash::{KeyHash, Seed},
     pane::Spans,
     sync::{
         AtomicU64,
         Ordering::{Acquire, Release},
         epoch, saturating,
     },
+    time::Tick,
 };
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 /// Panes of one tick, two to a generation. Of one home row a neighbourhood has two, and so have the outer ones.
 pub struct Counter {
@@ -66,6 +68,44 @@ impl Counter {
     /// Lets the epoch move on.
     pub fn collect(&self) {
         epoch::collect();
+    }
+
+    /// What a snapshot and its restoration make of it, while others go on.
+    #[allow(clippy::panic)] // in models
+    pub fn copy(&self, kept: u64) -> Counter {
+        let mut bytes = Vec::new();
+        let header = Header {
+            kind: Kind::Counter,
+            counts_events: true,
+            seed: Seed(0),
+            wall: Duration::ZERO,
+            now: Tick(0),
+            settings: Vec::new(),
+        };
+        let copy = Counter::new(self.window, kept, true);
+        let written = Writer::begin(&mut bytes, &header).and_then(|mut writer| {
+            self.core.save(&mut writer)?;
+            writer.finish()
+        });
+        written.unwrap_or_else(|error| panic!("{error}"));
+        let restored = Reader::begin(&bytes[..], Kind::Counter).and_then(|mut reader| {
+            copy.core.load(&mut reader, true)?;
+            reader.finish()
+        });
+        restored.unwrap_or_else(|error| panic!("{error}"));
+        copy
+    }
+
+    /// All rows of the tables are found from these keys.
+    #[track_caller]
+    pub fn check_rows(&self, keys: &[u64]) {
+        let guard = epoch::pin();
+        for generation in self.core.time.all(&guard) {
+            let rows: u64 = generation.table.chain(&guard).map(|table| table.taken(u64::MAX)).sum();
+            let found =
+                keys.iter().filter(|key| generation.table.find(hash(**key), &guard).is_some()).count();
+            assert_eq!(rows, found as u64, "a row that its key does not find");
+        }
     }
 
     /// Generations opened, tables used again.

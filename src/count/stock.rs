@@ -98,6 +98,16 @@ impl Stock {
         self.budget.used()
     }
 
+    /// What a table has at least.
+    pub(super) fn least(&self) -> Size {
+        self.least
+    }
+
+    /// The table of a generation for which there is no memory.
+    pub(super) fn closed(&self) -> &Arc<Table> {
+        &self.closed
+    }
+
     pub(super) fn budget(&self) -> &Arc<Budget> {
         &self.budget
     }

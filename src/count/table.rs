@@ -10,7 +10,7 @@
 //! neighbourhood that is full stays full, so its keys go to the *outer* rows, an 8th as many, and from there to a further table, if there may be one, which
 //! is linked by one CAS (twin `LinkTwice`). A cell belongs to one pane for as long as the table lives: an add is one `fetch_add`.
 //!
-//! Everything here is Relaxed: a table comes and goes by the directory of generations; and of what one thread did and another sees afterwards
+//! Everything here is Relaxed, but for what snapshots need (`saved`): a table comes and goes by the directory of generations; and of what one thread did and another sees afterwards
 //! nothing is asked but that it sees each word no older than it was, which any atomic promises. What is published along with a row's note
 //! is the business of who does that.
 
@@ -21,7 +21,7 @@ use crate::{
     pane::below,
     sync::{
         AtomicU64, Budget,
-        Ordering::Relaxed,
+        Ordering::{Acquire, Relaxed, Release},
         epoch::{self, Guard, Link},
         prefetch, prefetch_to_write, twin,
     },
@@ -116,6 +116,17 @@ impl<'t> Row<'t> {
         self.0[FINGERPRINT].load(Relaxed)
     }
 
+    /// .. for whoever wants to see those that were taken before it as well. Acquire; pairs with the release in `take`. Model:
+    /// loom-tests/tests/count.rs.
+    pub(super) fn fingerprint_whole(self) -> u64 {
+        self.0[FINGERPRINT].load(if twin!(RelaxedRow) { Relaxed } else { Acquire })
+    }
+
+    /// Nothing has been put there.
+    pub(super) fn is_clear(self) -> bool {
+        self.0.iter().all(|word| word.load(Relaxed) == 0)
+    }
+
     /// (That of the key with the fingerprint 0 never looks it.)
     pub(super) fn is_taken(self) -> bool {
         self.fingerprint() != 0
@@ -178,6 +189,29 @@ impl Table {
         self.size
     }
 
+    /// Whether keys may have rows here.
+    pub(super) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Its rows.
+    pub(super) fn all(&self) -> u64 {
+        self.size.all()
+    }
+
+    /// Takes a row as it was taken in another of the same size, which nobody has seen.
+    pub(super) fn put_row(&self, at: u64, lo: u64) -> Row<'_> {
+        let row = self.row(at);
+        row.0[FINGERPRINT].store(lo, Relaxed);
+        self.touch(at);
+        row
+    }
+
+    /// Goes on with this one.
+    pub(super) fn link(&mut self, further: Table) {
+        self.further = Link::new(further);
+    }
+
     /// Takes up to so many blocks from the system ahead of their use, from block `from` on. Where to go on, or `None` if it has all.
     pub(super) fn touch_ahead(&mut self, from: usize, budget: &mut usize) -> Option<usize> {
         let blocks = self.lines.len().div_ceil(BLOCK);
@@ -193,7 +227,7 @@ impl Table {
     }
 
     #[inline(always)]
-    fn row(&self, row: u64) -> Row<'_> {
+    pub(super) fn row(&self, row: u64) -> Row<'_> {
         let words = self.size.lines * WORDS;
         #[allow(clippy::cast_possible_truncation)] // it was allocated
         Row(&self.lines.words()[row as usize * words..][..words])
@@ -282,7 +316,8 @@ impl Table {
                 Found::Empty(at) => at,
             };
             let row = self.row(at);
-            match row.0[FINGERPRINT].compare_exchange(0, lo, Relaxed, Relaxed) {
+            // Release: whoever takes a snapshot, and finds this one, finds those before it taken.
+            match row.0[FINGERPRINT].compare_exchange(0, lo, Release, Relaxed) {
                 Ok(_) => {
                     self.touch(at);
                     shop.taken();

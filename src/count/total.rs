@@ -2,12 +2,17 @@
 
 use super::{Added, CounterStats, PaneCount, Panes, TotalBuilder, totals::Totals};
 use crate::{
+    codec::{Reader, RestoreError, Writer},
     maintain::Maintain,
     pane::{Generations, Keep, Missed, Spans},
-    sync::{Counter, epoch},
+    sync::{Counter, epoch, saturating::SATURATED},
     time::{Clock, Tick, Window},
 };
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    io::{self, Read, Write},
+    sync::Arc,
+};
 
 /// Counts how much came in the window, without keys: a [`crate::WindowedCounter`] of one key, for next to no memory. Threads that add
 /// do not meet.
@@ -30,9 +35,10 @@ use std::{fmt, sync::Arc};
 ///
 /// Window, time, guarantees: as with [`crate::WindowedCounter`].
 pub struct WindowedTotal {
-    ring: Ring,
-    panes: Panes,
-    clock: Clock,
+    pub(super) ring: Ring,
+    pub(super) panes: Panes,
+    pub(super) lateness: Window,
+    pub(super) clock: Clock,
 }
 
 pub(super) struct Ring {
@@ -67,9 +73,75 @@ impl Ring {
     }
 }
 
+/// Sections of a snapshot: totals by generation, and the newest pane.
+const TOTALS: u32 = 1;
+const NEWEST: u32 = 2;
+
+/// For snapshots.
+impl Ring {
+    pub(super) fn save<W: Write>(&self, writer: &mut Writer<W>) -> io::Result<()> {
+        // A few KiB: all at once. The newest pane is read last (see `saved`).
+        let (guard, mut totals) = (epoch::pin(), Vec::new());
+        let firsts = self.time.firsts(&guard);
+        for &first in &firsts {
+            let cells = 0..self.keeper.cells;
+            let Some(generation) = self.time.of(first, &guard) else { continue };
+            totals.push((first, cells.map(|cell| generation.sum(cell..cell + 1)).collect::<Vec<_>>()));
+        }
+        let newest = self.time.newest();
+        drop(guard);
+        writer.section(TOTALS)?;
+        writer.u64(totals.len() as u64)?;
+        for (first, cells) in totals {
+            writer.entry();
+            writer.u64(first)?;
+            cells.into_iter().try_for_each(|total| writer.u64(total))?;
+        }
+        writer.section(NEWEST)?;
+        writer.u64(newest.map_or(0, |newest| newest + 1))
+    }
+
+    pub(super) fn load<R: Read>(&self, reader: &mut Reader<R>) -> Result<(), RestoreError> {
+        reader.section(TOTALS)?;
+        let (mut generations, mut next) = (Vec::new(), 0);
+        let count = reader.u64("generations")?;
+        if count > self.time.most() {
+            return Err(reader.wrong("generations", "more than there may be"));
+        }
+        for _ in 0..count {
+            let first = reader.u64("first pane")?;
+            if first < next || !self.time.begins_with(first) {
+                return Err(reader.wrong("first pane", "not one that comes next"));
+            }
+            next = first + 1;
+            reader.entry();
+            let totals = Totals::new(self.keeper.cells);
+            for cell in 0..self.keeper.cells {
+                totals.add(cell, reader.u64("totals")?.min(SATURATED));
+            }
+            generations.push((first, totals));
+        }
+        reader.section(NEWEST)?;
+        match reader.u64("newest pane")?.checked_sub(1) {
+            Some(newest) if next <= newest.saturating_add(1) && newest < u64::MAX - 1 => {
+                self.time.put_back(newest, generations, &self.keeper);
+                Ok(())
+            }
+            None if next == 0 => Ok(()),
+            _ => Err(reader.wrong("newest pane", "before one that there is")),
+        }
+    }
+
+    /// After a time without calls: goes on to `now`, however far that is.
+    pub(super) fn resume(&self, now: u64) {
+        self.time.resume(now);
+        self.time.maintain(now, &epoch::pin(), &self.keeper);
+    }
+}
+
 impl WindowedTotal {
-    pub(super) fn new(ring: Ring, panes: Panes, clock: Clock) -> WindowedTotal {
-        WindowedTotal { ring, panes, clock }
+    pub(super) fn new(ring: Ring, panes: Panes, lateness: Window, clock: Clock) -> WindowedTotal {
+        WindowedTotal { ring, panes, lateness, clock }
     }
 
     /// A builder for a total over `window`, in panes of `pane`, of which the window has to be a multiple.

@@ -8,7 +8,7 @@ use crate::{
     settings,
     sync::AtomicU64,
     table::{Geometry, KeyTable, Plan},
-    time::{Clock, Window},
+    time::{Clock, Tick, Window},
 };
 
 /// What happens to a new id when there is no room for it.
@@ -46,14 +46,14 @@ pub enum Refresh {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct DedupBuilder {
-    window: Window,
-    lateness: Window,
+    pub(super) window: Window,
+    pub(super) lateness: Window,
     max_jump: Option<Window>,
     capacity: usize,
     max_memory: Option<u64>,
-    seed: Option<Seed>,
-    identity: Identity,
-    refresh: Refresh,
+    pub(super) seed: Option<Seed>,
+    pub(super) identity: Identity,
+    pub(super) refresh: Refresh,
     on_full: OnFull,
     clock: Option<Clock>,
 }
@@ -147,11 +147,20 @@ impl DedupBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<Dedup, ConfigError> {
+        self.make(Tick(0), KeyTable::new)
+    }
+
+    /// With a table by the plan, and a clock that begins at `start` if none was given.
+    pub(super) fn make<E: From<ConfigError>>(
+        self,
+        start: Tick,
+        table: impl FnOnce(Plan) -> Result<KeyTable, E>,
+    ) -> Result<Dedup, E> {
         let (window, lateness) = settings::reach(self.window, self.lateness)?;
         let ticks = |jump| settings::ticks("max_jump", jump, self.window, 1);
         let max_jump = self.max_jump.map_or(Ok(u64::MAX), ticks)?;
         let by_events = self.window.counts_events();
-        let clock = settings::clock(self.clock, self.window)?;
+        let clock = settings::clock_from(self.clock, self.window, start)?;
         // A 1024th of the window, rounded down to a power of two.
         let granule = 1 << (window / 1024).max(1).ilog2();
         // Claims are made at multiples of a block of stamps. A block of nanoseconds is next to nothing, one of events is not: there
@@ -172,7 +181,7 @@ impl DedupBuilder {
         let max_memory = settings::max_memory(self.max_memory, geometry.bytes())?;
         let evict_within = (self.on_full == OnFull::EvictOldest).then(|| rule.evict_within());
         Ok(Dedup {
-            table: KeyTable::new(Plan {
+            table: table(Plan {
                 geometry,
                 span: rule.span(),
                 evict_within,
@@ -183,6 +192,7 @@ impl DedupBuilder {
             // The first event's horizon is above 0, and so is every state.
             origin: Origin::new(rule.reach + rule.granule, shift, 1),
             window: self.window,
+            lateness: self.lateness,
             resets: AtomicU64::new(0),
             seed: self.seed.unwrap_or_else(Seed::random),
             clock,

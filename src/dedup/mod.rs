@@ -6,6 +6,7 @@ mod claim;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod rule;
+mod snapshot;
 mod state;
 
 use crate::{
@@ -76,6 +77,7 @@ pub struct Dedup {
     rule: Rule,
     origin: Origin,
     window: Window,
+    lateness: Window,
     resets: AtomicU64,
     seed: Seed,
     clock: Clock,

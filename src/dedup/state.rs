@@ -23,7 +23,7 @@ const SHIFT: u32 = 2;
 
 /// The greatest state up to this stamp, of whatever kind.
 #[inline(always)]
-pub(super) fn last_of(stamp: u64) -> u64 {
+pub(super) const fn last_of(stamp: u64) -> u64 {
     stamp << SHIFT | CLAIMED | FORGOTTEN
 }
 

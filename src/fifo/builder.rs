@@ -7,7 +7,7 @@ use crate::{
     mem::physical_memory,
     settings,
     table::{Geometry, KeyTable, Plan},
-    time::{Clock, Window},
+    time::{Clock, Tick, Window},
 };
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use std::time::Duration;
 pub struct FifoBuilder {
     capacity: usize,
     max_memory: Option<u64>,
-    on_present: OnPresent,
-    seed: Option<Seed>,
+    pub(super) on_present: OnPresent,
+    pub(super) seed: Option<Seed>,
     clock: Option<Clock>,
 }
 
@@ -139,9 +139,17 @@ impl FifoBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build<V: Clone + Send + Sync + 'static>(self) -> Result<FifoIndex<V>, ConfigError> {
+        self.make(Tick(0))
+    }
+
+    /// .. with a clock that begins at `start`, if none was given.
+    pub(super) fn make<V: Clone + Send + Sync + 'static>(
+        self,
+        start: Tick,
+    ) -> Result<FifoIndex<V>, ConfigError> {
         let (geometry, granule) = (self.geometry()?, self.granule());
         let Sizes { bits, ring, table: limit } = self.sizes::<V>()?;
-        let clock = settings::clock(self.clock, Window::time(Duration::from_nanos(1)))?;
+        let clock = settings::clock_from(self.clock, Window::time(Duration::from_nanos(1)), start)?;
         let span = (ring as u64) << bits;
         let table =
             KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?.for_good();

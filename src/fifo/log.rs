@@ -108,6 +108,12 @@ impl<V: Send + Sync + 'static> Log<V> {
         }
     }
 
+    /// Of one that is empty: the next number.
+    pub(super) fn begin_at(&mut self, number: u64) {
+        self.head = CachePadded::new(AtomicU64::new(number));
+        self.tail = CachePadded::new(Numbers::from(number));
+    }
+
     /// Bytes of a segment.
     pub(super) fn segment_bytes(bits: u32) -> u64 {
         let slots = 1 << bits;

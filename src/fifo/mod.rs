@@ -9,6 +9,7 @@ mod log;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod queue;
+mod snapshot;
 
 use crate::{
     hash::{Key, KeyHash, Seed},

@@ -88,6 +88,18 @@ impl<V: Clone + Send + Sync + 'static> Fifo<V> {
         self.queue.find(&self.table, named(key, &key.to_le_bytes()), &guard).is_some_and(|_| happens())
     }
 
+    /// What `FifoIndex::snapshot` would write: keys and values.
+    pub fn snapshot(&self) -> Vec<(u64, V)> {
+        let (mut entries, guard) = (Vec::new(), epoch::pin());
+        let mut reading = self.queue.begin_reading(Portable);
+        while let Some(found) = self.queue.read_next(&self.table, Portable, &mut reading, &guard) {
+            entries.extend(
+                found.map(|found| (found.record.key.as_u64().unwrap_or(0), found.record.value.clone())),
+            );
+        }
+        entries
+    }
+
     /// `FifoIndex::len`.
     pub fn length(&self) -> u64 {
         self.queue.log.len(Portable)

@@ -70,16 +70,16 @@ pub(super) struct Named<'a> {
 
 pub(super) struct Queue<V: Send + Sync + 'static> {
     pub(super) log: Log<V>,
-    on_present: OnPresent,
+    pub(super) on_present: OnPresent,
 }
 
 /// What is said of a slot that is filled.
-const WRITTEN: u64 = 0;
-const LIVE: u64 = 1;
+pub(super) const WRITTEN: u64 = 0;
+pub(super) const LIVE: u64 = 1;
 const HOLE: u64 = 2;
 const POPPED: u64 = 3;
 /// .. and the number to which it was moved.
-const MOVED: u64 = 4;
+pub(super) const MOVED: u64 = 4;
 
 /// An entry that is there.
 pub(super) struct Found<'g, V> {
@@ -306,7 +306,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
 
     /// Brings another's slot to its end, if it is not.
     #[cold]
-    fn finish(&self, keys: &impl Keys, number: u64, guard: &Guard) {
+    pub(super) fn finish(&self, keys: &impl Keys, number: u64, guard: &Guard) {
         if let Some(run) = self.log.segment(number, guard).map(|segment| &segment.run)
             && let Some(Look::Filled(WRITTEN, record)) = run.look(number)
         {

@@ -2,6 +2,7 @@
 
 mod node;
 mod placement;
+mod snapshot;
 
 use crate::{
     error::ConfigError,
@@ -84,7 +85,7 @@ pub struct RingStats {
 #[must_use]
 pub struct HashRingBuilder {
     vnodes: u32,
-    seed: Seed,
+    seed: Option<Seed>,
     nodes: Vec<Node>,
 }
 
@@ -98,7 +99,7 @@ impl HashRingBuilder {
     /// The seed of the hash. Default: 0, since all who route must agree. With a seed that is known keys can be made that
     /// all belong to one node.
     pub fn seed(mut self, seed: Seed) -> Self {
-        self.seed = seed;
+        self.seed = Some(seed);
         self
     }
 
@@ -114,7 +115,7 @@ impl HashRingBuilder {
     /// Names the first setting out of its range, and the range: a weight of 0, an id or a name that is there twice, an empty name,
     /// more than [`Placement::MAX_POINTS`] points.
     pub fn build(self) -> Result<HashRing, ConfigError> {
-        let placement = Placement::new(self.nodes, self.vnodes, self.seed)?;
+        let placement = Placement::new(self.nodes, self.vnodes, self.seed.unwrap_or(Seed(0)), 0)?;
         Ok(HashRing { placement: Link::new(Arc::new(placement)) })
     }
 }
@@ -122,7 +123,7 @@ impl HashRingBuilder {
 impl HashRing {
     /// A ring without nodes, to be told otherwise.
     pub fn builder() -> HashRingBuilder {
-        HashRingBuilder { vnodes: 128, seed: Seed(0), nodes: Vec::new() }
+        HashRingBuilder { vnodes: 128, seed: None, nodes: Vec::new() }
     }
 
     /// The id of the node that owns `key`. `None`: the ring has no node.

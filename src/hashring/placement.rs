@@ -57,11 +57,16 @@ impl Placement {
         }
     }
 
-    pub(super) fn new(nodes: Vec<Node>, vnodes: u32, seed: Seed) -> Result<Placement, ConfigError> {
+    pub(super) fn new(
+        nodes: Vec<Node>,
+        vnodes: u32,
+        seed: Seed,
+        version: u64,
+    ) -> Result<Placement, ConfigError> {
         if !(1..=MAX_VNODES).contains(&vnodes) {
             return Err(ConfigError::new("vnodes", vnodes, format_args!("1 to {MAX_VNODES}")));
         }
-        Placement { seed, vnodes, ..Placement::empty() }.of(nodes, 0)
+        Placement { seed, vnodes, ..Placement::empty() }.of(nodes, version)
     }
 
     /// The same ring with other nodes.

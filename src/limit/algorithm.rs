@@ -87,6 +87,20 @@ impl Rule {
             Rule::Log(rule) => Judges::Log(Logs::new(rule, clients)?),
         })
     }
+
+    /// .. with the rings that there are.
+    pub(super) fn beside(self, judges: &Judges) -> Judges {
+        match (self, judges) {
+            (Rule::Log(rule), Judges::Log(logs)) => Judges::Log(logs.changed(rule)),
+            (Rule::Fixed(fixed), _) => Judges::Fixed(fixed),
+            (Rule::Sliding(sliding), _) => Judges::Sliding(sliding),
+            (Rule::Tat(tat), _) => Judges::Tat(tat),
+            // (Of another algorithm: there are none.)
+            (Rule::Log(_), Judges::Tat(tat)) => Judges::Tat(*tat),
+            (Rule::Log(_), Judges::Fixed(fixed)) => Judges::Fixed(*fixed),
+            (Rule::Log(_), Judges::Sliding(sliding)) => Judges::Sliding(*sliding),
+        }
+    }
 }
 
 impl Algorithm {

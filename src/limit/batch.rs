@@ -30,6 +30,12 @@ impl KeyedLimiter {
             let (key, cost, tick) = call(i);
             (key.key_hash(self.seed()), (cost, tick))
         };
+        if self.has_changed() {
+            return admissions.extend((0..n).map(|i| {
+                let (hash, (cost, now)) = hashed(i);
+                self.check_changed(hash, cost, now)
+            }));
+        }
         with_judge!(self.judges(), judge => with_wide!(self.table().wide(), wide => self.table().in_turn(
             wide,
             n,

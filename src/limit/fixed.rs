@@ -38,21 +38,27 @@ impl Fixed {
     pub(super) fn new(limit: u64, window: u64) -> Option<Fixed> {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
-        let needed = self::bits(windows) + TURN_BITS + bits;
-        (needed <= STATE_BITS).then_some(Fixed {
-            limit,
-            window,
-            windows: Divisor::new(window),
-            bits,
-            turn_bits: TURN_BITS,
-        })
+        // All that a word has to spare is for counts: the quota may change.
+        let spare = STATE_BITS.checked_sub(self::bits(windows) + TURN_BITS + bits)?;
+        Some(Fixed { limit, window, windows: Divisor::new(window), bits: bits + spare, turn_bits: TURN_BITS })
     }
 
-    /// One in which all that the word has to spare is for turns. `None`: there is too little.
+    /// .. with another limit. States mean what they did. `None`: they cannot count so far.
+    pub(super) fn changed(self, limit: u64) -> Option<Fixed> {
+        (limit <= self.most()).then_some(Fixed { limit, ..self })
+    }
+
+    /// What can be counted in a window.
+    pub(super) fn most(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// One in which what the word has to spare is for turns, and half of it for counts. `None`: there is too little.
     pub(super) fn for_set(self) -> Option<Self> {
-        let windows = bits((1_u64 << RANGE_BITS) / self.window);
-        let turn_bits = STATE_BITS.checked_sub(windows + self.bits)?;
-        (turn_bits >= TURN_BITS_OF_SET).then_some(Self { turn_bits, ..self })
+        let (windows, counts) = (bits((1_u64 << RANGE_BITS) / self.window), bits(self.limit));
+        let spare = STATE_BITS.checked_sub(windows + counts + TURN_BITS_OF_SET)?;
+        let bits = counts + spare / 2;
+        Some(Self { bits, turn_bits: STATE_BITS - windows - bits, ..self })
     }
 
     fn shift(&self) -> u32 {
@@ -112,12 +118,14 @@ impl Meter for Fixed {
     }
 
     #[inline(always)]
-    fn answer(&self, Taken { window, taken }: Taken, at: u64, _: u64) -> Answer {
+    fn answer(&self, Taken { window, taken }: Taken, at: u64, cost: u64) -> Answer {
         let end = (window + 1) * self.window - at;
         match self.limit.checked_sub(taken) {
-            None => Answer::Denied { retry_after: end },
-            Some(remaining) => {
-                Answer::Allowed { remaining, reset_after: if taken == 0 { 0 } else { end }, delay: 0 }
+            None if cost > 0 => Answer::Denied { retry_after: end },
+            // (There may be more taken than there is, if there was more.)
+            remaining => {
+                let reset_after = if taken == 0 { 0 } else { end };
+                Answer::Allowed { remaining: remaining.unwrap_or(0), reset_after, delay: 0 }
             }
         }
     }

@@ -3,8 +3,11 @@
 use super::{
     admission::{Admission, Answer},
     algorithm::{Algorithm, Judges, with_judge},
+    change::Terms,
     judge::Judge,
+    overrides::Overrides,
     quota::Quota,
+    single::Limiter,
 };
 use crate::{
     error::ConfigError,
@@ -15,7 +18,9 @@ use crate::{
     sync::{
         AtomicU64, CachePadded, Counter,
         Ordering::{AcqRel, Relaxed},
-        Wide, epoch, twin, with_wide,
+        Wide,
+        epoch::{self, Link},
+        twin, with_wide,
     },
     table::{Full, Geometry, KeyTable, Plan},
     time::{Clock, Tick, Window},
@@ -59,10 +64,21 @@ use std::{fmt, time::Duration};
 /// 40 bytes for each client of the capacity, all in. With [`KeyedLimiterBuilder::max_memory`] the table grows and shrinks: 32
 /// to 64 bytes a client. [`Algorithm::SlidingLog`] adds 30 bytes, and 10 for each of the N stamps; of what no client
 /// uses the system gives out nothing.
+///
+/// # Other quotas
+/// [`KeyedLimiter::set_quota_at`] changes the quota of all clients at once, [`KeyedLimiter::set_quota_for_at`] that of one. Limiters whose quotas nobody
+/// changes do not pay for it.
 pub struct KeyedLimiter {
-    table: KeyTable,
-    judges: Judges,
-    quota: Quota,
+    pub(super) table: KeyTable,
+    pub(super) judges: Judges,
+    /// As built.
+    pub(super) terms: Terms,
+    pub(super) algorithm: Algorithm,
+    pub(super) in_set: bool,
+    /// What has taken the place of `judges` and `terms`, if the quota has changed.
+    pub(super) changed: Link<Changed>,
+    /// Clients with quotas of their own, if there have ever been any.
+    pub(super) overrides: Link<Overrides<Limiter>>,
     origin: Origin,
     lateness: u64,
     max_jump: u64,
@@ -71,19 +87,27 @@ pub struct KeyedLimiter {
     /// The newest time seen, rounded down to a granule. Relaxed: the horizon that follows from it is the table's.
     newest: CachePadded<AtomicU64>,
     /// What a client is told that the table does not know, when it is full.
-    unknown: Admission,
+    pub(super) unknown: Admission,
+    pub(super) on_unknown: OnUnknown,
     /// .. unless it has one of these: see [`OnUnknown::Share`].
     shared: Box<[AtomicU64]>,
-    seed: Seed,
-    clock: Clock,
-    counts: Counts,
+    pub(super) seed: Seed,
+    pub(super) clock: Clock,
+    pub(super) counts: Counts,
+}
+
+/// What a changed quota comes to.
+pub(super) struct Changed {
+    pub(super) judges: Judges,
+    pub(super) terms: Terms,
+    pub(super) unknown: Admission,
 }
 
 #[derive(Default)]
-struct Counts {
-    unknown: Counter,
+pub(super) struct Counts {
+    pub(super) unknown: Counter,
     late: Counter,
-    jumps: Counter,
+    pub(super) jumps: Counter,
 }
 
 /// What a client gets that the table does not know, when it is full.
@@ -118,6 +142,8 @@ pub struct LimiterStats {
     pub grown: u64,
     /// How often it has shrunk.
     pub shrunk: u64,
+    /// Clients with quotas of their own.
+    pub overrides: u64,
     /// Calls of clients for which there was no room.
     pub unknown: u64,
     /// Calls from behind the horizon.
@@ -274,7 +300,11 @@ impl KeyedLimiterBuilder {
         Ok(KeyedLimiter {
             table: KeyTable::new(plan).map_err(of_clients)?.for_good(),
             judges,
-            quota: self.quota,
+            terms: Terms::new(self.quota, rule),
+            algorithm: self.algorithm,
+            in_set: self.in_set,
+            changed: Link::none(),
+            overrides: Link::none(),
             // A granule: the first call is after all that `newest` can begin with.
             origin: self.algorithm.origin(self.quota, lateness + granule),
             lateness,
@@ -282,6 +312,7 @@ impl KeyedLimiterBuilder {
             granule,
             newest: CachePadded::new(AtomicU64::new(0)),
             unknown: self.on_unknown.admission(self.quota),
+            on_unknown: self.on_unknown,
             shared: self.shared()?,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock: settings::clock(self.clock, window)?,
@@ -325,6 +356,9 @@ impl KeyedLimiter {
     #[inline]
     pub fn check_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
+        if self.has_changed() {
+            return self.check_changed(hash, cost, now);
+        }
         with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
             self.judged(judge, cost, now, |at| match judge.check_at_home(&(&self.table, wide), hash, cost, at) {
                 Some(answer) => answer.into(),
@@ -345,13 +379,18 @@ impl KeyedLimiter {
         let hash = key.key_hash(self.seed);
         let newest = self.newest.load(Relaxed);
         let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
-        with_judge!(&self.judges, judge => match (cost, at) {
+        let guard = epoch::pin();
+        if let (Some(limiter), Some(_)) = (self.own(hash, &guard), at) {
+            return limiter.peek_at(cost, now);
+        }
+        let (judges, course, unknown) = self.present(&guard);
+        with_judge!(judges, judge => match (cost, at) {
             (cost, _) if cost > judge.burst() => Admission::Never,
-            (_, None) => self.unknown,
+            (_, None) => unknown,
             (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
-                let guard = epoch::pin();
-                let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, at);
-                answer.map_or(self.unknown, Admission::from)
+                let time = course.time(at);
+                let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, time);
+                answer.map_or(unknown, |answer| course.told(answer, at, time).into())
             }),
         })
     }
@@ -362,9 +401,13 @@ impl KeyedLimiter {
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
         let at = self.origin.past(now);
-        with_judge!(&self.judges, judge => with_wide!(self.table.wide(), wide => {
-            let guard = epoch::pin();
-            judge.forget(&self.table.pinned(wide, &guard), hash, at)
+        let guard = epoch::pin();
+        if let Some(limiter) = self.own(hash, &guard) {
+            return limiter.forget_at(now);
+        }
+        let (judges, course, _) = self.present(&guard);
+        with_judge!(judges, judge => with_wide!(self.table.wide(), wide => {
+            judge.forget(&self.table.pinned(wide, &guard), hash, course.time(at))
         }))
     }
 
@@ -386,8 +429,10 @@ impl KeyedLimiter {
     #[must_use]
     pub fn stats(&self) -> LimiterStats {
         let (gone, figures) = (self.table.horizon(), self.table.figures());
-        let at = self.newest.load(Relaxed);
-        let knows = |state| state > gone && !with_judge!(&self.judges, judge => judge.is_fresh(state, at));
+        let guard = epoch::pin();
+        let (judges, course, _) = self.present(&guard);
+        let at = course.time(self.newest.load(Relaxed));
+        let knows = |state| state > gone && !with_judge!(judges, judge => judge.is_fresh(state, at));
         LimiterStats {
             capacity: figures.capacity,
             clients: self.table.count(Some(SAMPLE), knows),
@@ -395,6 +440,7 @@ impl KeyedLimiter {
             tables: figures.tables,
             grown: figures.grown,
             shrunk: figures.shrunk,
+            overrides: self.overrides.get(&guard).map_or(0, |own| own.len() as u64),
             unknown: self.counts.unknown.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
@@ -405,10 +451,10 @@ impl KeyedLimiter {
         }
     }
 
-    /// What it was built for.
+    /// The quota now, of all clients that have none of their own.
     #[must_use]
     pub fn quota(&self) -> Quota {
-        self.quota
+        self.changed.get(&epoch::pin()).map_or(self.terms.quota, |changed| changed.terms.quota)
     }
 
     /// Bytes that it takes now: of all tables, while one takes the place of another.
@@ -423,10 +469,19 @@ impl KeyedLimiter {
         self.seed
     }
 
+    pub(super) fn unknown_calls(&self) -> u64 {
+        self.counts.unknown.sum()
+    }
+
+    pub(super) fn late_calls(&self) -> u64 {
+        self.counts.late.sum()
+    }
+
     pub(super) fn table(&self) -> &KeyTable {
         &self.table
     }
 
+    /// As built: by these calls go as long as nothing has changed.
     pub(super) fn judges(&self) -> &Judges {
         &self.judges
     }
@@ -542,12 +597,15 @@ impl KeyedLimiter {
     fn advance(&self, at: u64) {
         let at = at & !(self.granule - 1);
         raise(&self.newest, at);
-        with_judge!(&self.judges, judge => self.table.advance(judge.gone_at(at.saturating_sub(self.lateness))));
+        let guard = epoch::pin();
+        let (judges, course, _) = self.present(&guard);
+        let gone = course.time(at.saturating_sub(self.lateness));
+        with_judge!(judges, judge => self.table.advance(judge.gone_at(gone)));
     }
 }
 
 impl OnUnknown {
-    fn admission(self, quota: Quota) -> Admission {
+    pub(super) fn admission(self, quota: Quota) -> Admission {
         match self {
             OnUnknown::Allow => {
                 Admission::Allowed { remaining: 0, reset_after: Duration::ZERO, delay: Duration::ZERO }
@@ -585,7 +643,7 @@ impl Maintain for KeyedLimiter {
 impl fmt::Debug for KeyedLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyedLimiter")
-            .field("quota", &self.quota)
+            .field("quota", &self.quota())
             .field("stats", &self.stats())
             .finish_non_exhaustive()
     }

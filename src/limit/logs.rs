@@ -40,6 +40,8 @@ const LEAST_UNIT_BITS: u32 = 27;
 pub(crate) struct Logs {
     pool: Arc<Pool>,
     rule: LogRule,
+    /// Microseconds that entries outlive their stamps by: the window of the first rule, and no later one is longer.
+    window: u64,
     /// Nanoseconds, a power of two.
     unit: u64,
 }
@@ -187,7 +189,7 @@ impl Logs {
         let zero = || AtomicU64::new(0);
         let pool = Pool { words, stride, rings, unused: zero(), free: zero(), hand: zero() };
         let unit = 1_u64 << (rule.window * MICROS / 4).max(1).ilog2().max(LEAST_UNIT_BITS);
-        Ok(Logs { pool: Arc::new(pool), rule, unit })
+        Ok(Logs { pool: Arc::new(pool), rule, window: rule.window, unit })
     }
 
     #[cfg(windlass_loom)]
@@ -197,6 +199,11 @@ impl Logs {
             Ok(logs) => Logs { unit, ..logs },
             Err(error) => panic!("{error}"),
         }
+    }
+
+    /// The same rings, by a rule of no more permits, and no longer.
+    pub(super) fn changed(&self, rule: LogRule) -> Logs {
+        Logs { pool: self.pool.clone(), rule, ..*self }
     }
 
     /// Bytes of the rings for so many clients.
@@ -215,7 +222,7 @@ impl Logs {
 
     /// The time that a horizon stands for: a ring of that age has only stamps that have expired by then.
     fn time_of(&self, gone: u64) -> u64 {
-        if gone == 0 { 0 } else { (gone >> RING_BITS) * self.unit + self.rule.window * MICROS }
+        if gone == 0 { 0 } else { (gone >> RING_BITS) * self.unit + self.window * MICROS }
     }
 
     /// A client's ring, and the time at which a call counts that is charged there; or an answer, for those that are not: they need not prolong
@@ -391,7 +398,7 @@ impl Judge for &Logs {
     }
 
     fn gone_at(self, at: u64) -> u64 {
-        let ages = at.saturating_sub(self.rule.window * MICROS) / self.unit;
+        let ages = at.saturating_sub(self.window * MICROS) / self.unit;
         if ages == 0 { 0 } else { ages << RING_BITS | RING }
     }
 
@@ -400,7 +407,7 @@ impl Judge for &Logs {
     }
 
     fn memory(self) -> u64 {
-        self.rule.window * MICROS + self.unit
+        self.window * MICROS + self.unit
     }
 
     fn bytes(self) -> u64 {

@@ -3,6 +3,8 @@
 mod admission;
 mod algorithm;
 mod batch;
+mod change;
+mod course;
 mod divisor;
 mod fixed;
 #[cfg(all(test, not(windlass_loom)))]
@@ -10,10 +12,12 @@ mod giving_back;
 mod headers;
 mod judge;
 mod keyed;
+mod live;
 mod logs;
 mod meter;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
+mod overrides;
 mod quota;
 mod ring;
 pub(crate) mod set;
@@ -25,6 +29,7 @@ mod word;
 
 pub use admission::Admission;
 pub use algorithm::Algorithm;
+pub use change::Inherit;
 pub use headers::{FieldList, RateLimit, RateLimitPolicy};
 pub use keyed::{KeyedLimiter, KeyedLimiterBuilder, LimiterStats, OnUnknown};
 pub use quota::Quota;

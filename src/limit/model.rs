@@ -3,11 +3,14 @@
 use super::{
     admission::Answer,
     algorithm::{Algorithm, Judges, with_judge},
+    change::Inherit,
     judge::{Clients, Home, Judge},
     keyed::raise,
     logs::Logs,
+    overrides::Overrides,
     quota::Quota,
     ring::LogRule,
+    single::Core,
     sole::{Sole, State, with_sole},
 };
 use crate::{
@@ -41,6 +44,71 @@ impl OneLimiter {
     /// `Limiter::forget_at`.
     pub fn forget(&self, micros: u64) -> bool {
         with_sole!(&self.0, state => state.forget(micros * 1000))
+    }
+}
+
+/// A limiter for all, whose quota changes. Its times are microseconds.
+pub struct Changing(Core);
+
+impl Changing {
+    /// So many permits in so long.
+    pub fn new(algorithm: Algorithm, permits: u64, micros: u64) -> Changing {
+        Changing(core(algorithm, permits, micros))
+    }
+
+    /// `Limiter::set_quota_at`.
+    #[allow(clippy::panic)] // in a model
+    pub fn set(&self, permits: u64, micros: u64, inherit: Inherit, at: u64) {
+        let quota = Quota::new(permits, Duration::from_micros(micros));
+        if let Err(error) = self.0.set_quota(quota, inherit, at * 1000) {
+            panic!("{error}");
+        }
+    }
+
+    /// `Limiter::check_at`: whether it is allowed.
+    pub fn take(&self, cost: u64, micros: u64) -> bool {
+        self.0.check(cost, micros * 1000).is_allowed()
+    }
+
+    /// Permits that there are.
+    pub fn room(&self, micros: u64) -> u64 {
+        match self.0.peek(0, micros * 1000) {
+            Some(Answer::Allowed { remaining, .. }) => remaining,
+            _ => 0,
+        }
+    }
+}
+
+#[allow(clippy::panic)] // in a model
+fn core(algorithm: Algorithm, permits: u64, micros: u64) -> Core {
+    match Core::new(algorithm, Quota::new(permits, Duration::from_micros(micros)), false) {
+        Ok(core) => core,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Clients with quotas of their own, of a shard.
+#[derive(Default)]
+pub struct Own(Overrides<Core>);
+
+impl Own {
+    /// `KeyedLimiter::set_quota_for_at`: so many permits in so long. `false`: it has a quota of its own already.
+    pub fn set(&self, client: u64, permits: u64, micros: u64) -> bool {
+        let hash = KeyHash { hi: 0, lo: client };
+        let there = self.0.insert(hash, || Ok::<_, Full>(core(Algorithm::Gcra, permits, micros)));
+        matches!(there, Ok(None))
+    }
+
+    /// `KeyedLimiter::clear_quota_for_at`: whether it had one.
+    pub fn clear(&self, client: u64) -> bool {
+        self.0.remove(KeyHash { hi: 0, lo: client }).is_some()
+    }
+
+    /// `KeyedLimiter::check_at`: whether it is allowed. `None`: it has no quota of its own.
+    pub fn take(&self, client: u64, micros: u64) -> Option<bool> {
+        let guard = epoch::pin();
+        let own = self.0.get(KeyHash { hi: 0, lo: client }, &guard)?;
+        Some(own.check(1, micros * 1000).is_allowed())
     }
 }
 

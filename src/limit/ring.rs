@@ -1,6 +1,6 @@
 //! A sliding log: the stamps of the last N permits, in a ring.
 //!
-//! **Shape.** Permit number i has its stamp in slot `i % N`. A call of cost c that comes at t passes if the permit N - c + 1 before the next
+//! **Shape.** Permit number i has its stamp in slot `i % N`. (A limit may become less than N; of the slots only the last ones count then.) A call of cost c that comes at t passes if the permit N - c + 1 before the next
 //! one is no longer in (t - T, t], that is if the c-th oldest stamp has expired. It takes the slots of the c oldest.
 //!
 //! ```text
@@ -73,7 +73,7 @@ impl Slot {
     }
 }
 
-/// The words of a ring: the number of the next permit, the number before which all were given back, and the slots.
+/// The words of a ring, as many slots as a limit had when it was made or more: the number of the next permit, the number before which all were given back, and the slots.
 #[derive(Clone, Copy)]
 pub(crate) struct Ring<'a> {
     pub(super) rule: LogRule,
@@ -156,15 +156,15 @@ impl Ring<'_> {
             // A time before that of the last permit counts as that.
             let at = at.max(newest).min(LAST);
             let floor = self.floor.load(Acquire);
+            let (size, limit) = (self.slots.len() as u64, self.rule.limit);
+            let first = head + (size - limit);
             let is_expired = |i: u64| {
-                let number = head + i;
+                let number = first + i;
                 // The permit that has the slot now is a lap behind.
-                number < self.rule.limit
-                    || number - self.rule.limit < floor
-                    || self.read(number).stamp() + self.rule.window <= at
+                number < size || number - size < floor || self.read(number).stamp() + self.rule.window <= at
             };
-            let expired = partition(self.rule.limit, is_expired);
-            let oldest = self.read(head + cost.max(1) - 1).stamp();
+            let expired = partition(limit, is_expired);
+            let oldest = self.read(first + cost.max(1) - 1).stamp();
             if self.head.load(Acquire) == head {
                 return Seen { head, next, at, newest, expired, oldest };
             }
@@ -192,7 +192,7 @@ impl Ring<'_> {
 
     #[allow(clippy::cast_possible_truncation)] // less than a limit
     fn slot(&self, number: u64) -> &AtomicU64 {
-        &self.slots[(number % self.rule.limit) as usize]
+        &self.slots[(number % self.slots.len() as u64) as usize]
     }
 
     fn read(&self, number: u64) -> Slot {
@@ -201,7 +201,7 @@ impl Ring<'_> {
 
     /// The lap of a permit: 1 for the first ones, as slots are 0 before.
     fn lap(&self, number: u64) -> u64 {
-        (number / self.rule.limit + 1) & ((1 << LAP_BITS) - 1)
+        (number / self.slots.len() as u64 + 1) & ((1 << LAP_BITS) - 1)
     }
 }
 

@@ -42,21 +42,33 @@ impl Sliding {
     pub(super) fn new(limit: u64, window: u64) -> Option<Sliding> {
         let bits = bits(limit);
         let windows = (1_u64 << RANGE_BITS) / window;
-        let needed = self::bits(windows) + TURN_BITS + 2 * bits;
-        (needed <= STATE_BITS).then_some(Sliding {
+        // All that a word has to spare is for counts: the quota may change.
+        let spare = STATE_BITS.checked_sub(self::bits(windows) + TURN_BITS + 2 * bits)?;
+        Some(Sliding {
             limit,
             window,
             windows: Divisor::new(window),
-            bits,
+            bits: bits + spare / 2,
             turn_bits: TURN_BITS,
         })
     }
 
-    /// One in which all that the word has to spare is for turns. `None`: there is too little.
+    /// .. with another limit. States mean what they did. `None`: they cannot count so far.
+    pub(super) fn changed(self, limit: u64) -> Option<Sliding> {
+        (limit <= self.most()).then_some(Sliding { limit, ..self })
+    }
+
+    /// What can be counted in a window.
+    pub(super) fn most(&self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// One in which what the word has to spare is for turns, and half of it for counts. `None`: there is too little.
     pub(super) fn for_set(self) -> Option<Self> {
-        let windows = bits((1_u64 << RANGE_BITS) / self.window);
-        let turn_bits = STATE_BITS.checked_sub(windows + 2 * self.bits)?;
-        (turn_bits >= TURN_BITS_OF_SET).then_some(Self { turn_bits, ..self })
+        let (windows, counts) = (bits((1_u64 << RANGE_BITS) / self.window), bits(self.limit));
+        let spare = STATE_BITS.checked_sub(windows + 2 * counts + TURN_BITS_OF_SET)?;
+        let bits = counts + spare / 4;
+        Some(Self { bits, turn_bits: STATE_BITS - windows - 2 * bits, ..self })
     }
 
     fn shift(&self) -> u32 {
@@ -132,7 +144,7 @@ impl Sliding {
                 start + self.elapsed_with(parts.last, room)
             }
             // In the next one. (At the end of that one at the latest: a cost is no more than the limit.)
-            _ => start + self.window + self.elapsed_with(parts.this - cost, self.limit - cost),
+            _ => start + self.window + self.elapsed_with(parts.this - cost, self.limit.saturating_sub(cost)),
         };
         passes - at
     }

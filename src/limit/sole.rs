@@ -58,10 +58,10 @@ pub(super) enum State {
     Tat(Tat, Word),
     Fixed(Fixed, Word),
     Sliding(Sliding, Word),
-    Log(Log),
+    Log(LogRule, Log),
 }
 
-/// Calls an expression with what there is.
+/// Calls an expression with what there is: of a state, and by a rule of its algorithm that is not its own.
 macro_rules! with_sole {
     ($state:expr, $sole:ident => $body:expr) => {
         match $state {
@@ -77,7 +77,32 @@ macro_rules! with_sole {
                 let $sole = (meter, word);
                 $body
             }
-            $crate::limit::sole::State::Log($sole) => $body,
+            $crate::limit::sole::State::Log(rule, log) => {
+                let $sole = (rule, log);
+                $body
+            }
+        }
+    };
+    ($state:expr, by $rule:expr, $sole:ident => $body:expr) => {
+        match ($rule, $state) {
+            ($crate::limit::algorithm::Rule::Tat(meter), $crate::limit::sole::State::Tat(_, word)) => {
+                let $sole = (meter, word);
+                $body
+            }
+            ($crate::limit::algorithm::Rule::Fixed(meter), $crate::limit::sole::State::Fixed(_, word)) => {
+                let $sole = (meter, word);
+                $body
+            }
+            ($crate::limit::algorithm::Rule::Sliding(meter), $crate::limit::sole::State::Sliding(_, word)) => {
+                let $sole = (meter, word);
+                $body
+            }
+            ($crate::limit::algorithm::Rule::Log(rule), $crate::limit::sole::State::Log(_, log)) => {
+                let $sole = (rule, log);
+                $body
+            }
+            // (Not of this algorithm: there are none.)
+            (_, state) => with_sole!(state, $sole => $body),
         }
     };
 }
@@ -89,7 +114,7 @@ impl From<Rule> for State {
             Rule::Tat(tat) => State::Tat(tat, Word::default()),
             Rule::Fixed(fixed) => State::Fixed(fixed, Word::default()),
             Rule::Sliding(sliding) => State::Sliding(sliding, Word::default()),
-            Rule::Log(rule) => State::Log(Log::new(rule)),
+            Rule::Log(rule) => State::Log(rule, Log::new(rule)),
         }
     }
 }
@@ -139,7 +164,6 @@ impl<M: Meter> Sole for (&M, &Word) {
 
 /// A ring of its own.
 pub(crate) struct Log {
-    rule: LogRule,
     head: AtomicU64,
     floor: AtomicU64,
     slots: Box<[AtomicU64]>,
@@ -148,31 +172,31 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn new(rule: LogRule) -> Log {
         let zero = || AtomicU64::new(0);
-        Log { rule, head: zero(), floor: zero(), slots: (0..rule.limit).map(|_| zero()).collect() }
+        Log { head: zero(), floor: zero(), slots: (0..rule.limit).map(|_| zero()).collect() }
     }
 
-    pub(crate) fn ring(&self) -> Ring<'_> {
-        Ring { rule: self.rule, head: &self.head, floor: &self.floor, slots: &self.slots }
+    fn ring(&self, rule: LogRule) -> Ring<'_> {
+        Ring { rule, head: &self.head, floor: &self.floor, slots: &self.slots }
     }
 }
 
-impl Sole for Log {
+impl Sole for (&LogRule, &Log) {
     fn burst(&self) -> u64 {
-        self.rule.limit
+        self.0.limit
     }
 
     fn check(&self, cost: u64, at: u64) -> Answer {
         match cost {
             0 => self.peek(cost, at),
-            _ => self.ring().take(at / MICROS, cost, at),
+            _ => self.1.ring(*self.0).take(at / MICROS, cost, at),
         }
     }
 
     fn peek(&self, cost: u64, at: u64) -> Answer {
-        self.ring().peek(at / MICROS, cost, at)
+        self.1.ring(*self.0).peek(at / MICROS, cost, at)
     }
 
     fn forget(&self, at: u64) -> bool {
-        self.ring().forget(at / MICROS)
+        self.1.ring(*self.0).forget(at / MICROS)
     }
 }

@@ -17,6 +17,7 @@
 
 use super::{
     admission::Answer,
+    course::gcd,
     divisor::Divisor,
     meter::{Charge, Meter, STATE_BITS},
 };
@@ -64,6 +65,9 @@ const LEAST_ROUNDED: u64 = 100_000;
 /// Bursts by which a bucket goes into debt.
 const MOST_DEBT: u64 = 15;
 
+/// Units of a permit, at least, when a bucket is shared out anew: no more is rounded off than one of them.
+const LEAST_SHARE: u64 = 256;
+
 /// Nanoseconds in which a full bucket may be emptied.
 const LONGEST: u64 = 1 << 56;
 
@@ -90,9 +94,56 @@ impl Tat {
             (tat.spare() >= 1 << (STATE_BITS - 2)).then_some(tat)
         };
         let tat = (FINE_BACK_BITS..=16).rev().find_map(|bits| fits(&bits))?;
-        let debt = (tat.spare() / 2).min(MOST_DEBT * tat.capacity);
-        let most_back = ((tat.spare() - debt) / tat.back_unit).min(tat.back);
-        Some(Tat { deepest: (tat.capacity + debt) & !tat.back, most_back, ..tat })
+        Some(tat.with_debts())
+    }
+
+    fn with_debts(self) -> Tat {
+        let debt = (self.spare() / 2).min(MOST_DEBT * self.capacity);
+        let most_back = ((self.spare() - debt) / self.back_unit).min(self.back);
+        Tat { deepest: (self.capacity + debt) & !self.back, most_back, ..self }
+    }
+
+    /// What a full bucket takes, in whole units.
+    pub(super) fn whole(&self) -> u64 {
+        self.capacity
+    }
+
+    /// .. of which a permit takes as much as it did. States mean what they did. `None`: they cannot hold so much.
+    pub(super) fn with_burst(self, burst: u64) -> Option<Tat> {
+        self.with(self.interval.value(), burst)
+    }
+
+    /// .. that takes as much as `whole`, or a little less, so that what was used is no less of it. Else how many permits can share it.
+    pub(super) fn with_share(self, whole: u64, burst: u64) -> Result<Tat, u64> {
+        let unit = self.back + 1;
+        let interval = whole / unit / burst * unit;
+        let most = whole / unit / LEAST_SHARE;
+        if burst > most {
+            return Err(most);
+        }
+        self.with(interval, burst).ok_or(most)
+    }
+
+    fn with(self, interval: u64, burst: u64) -> Option<Tat> {
+        let capacity = u64::try_from(u128::from(interval) * u128::from(burst)).ok()?;
+        let longest = u128::from(LONGEST / self.scale.step.value()) * u128::from(self.scale.units.value());
+        if u128::from(capacity) > longest || interval == 0 {
+            return None;
+        }
+        let tat = Tat { interval: Divisor::new(interval), burst, capacity, deepest: capacity, ..self };
+        let in_set = self.deepest > self.capacity;
+        // (In a set a quarter of the numbers stays free: for debts, and for what is given back.)
+        match tat.spare() {
+            spare if in_set && spare < 1 << (STATE_BITS - 2) => None,
+            _ if in_set => Some(tat.with_debts()),
+            spare => Some(Tat { most_back: (spare / tat.back_unit).min(tat.back), ..tat }),
+        }
+    }
+
+    /// The limiter's time from one permit to the next: nanoseconds, as a fraction.
+    pub(super) fn per_permit(&self) -> (u128, u128) {
+        let nanos = u128::from(self.interval.value()) * u128::from(self.scale.step.value());
+        (nanos, u128::from(self.scale.units.value()))
     }
 
     fn paced(pace: Pace, bits: u32, permits: u64, per: u64, burst: u64) -> Option<Tat> {
@@ -272,7 +323,7 @@ impl Meter for Tat {
             let where_it_was = charge.to.saturating_sub(now).saturating_sub(others());
             let ahead = if_first.max(where_it_was).min(self.tat(state).saturating_sub(now));
             let ahead = if twin!(GiveAllBack) { permits * interval } else { ahead };
-            match ahead.min(permits * interval) {
+            match ahead.min(permits.saturating_mul(interval)) {
                 0 => Decision::Keep(true),
                 by => give(self.lowered(state, by)),
             }
@@ -280,7 +331,7 @@ impl Meter for Tat {
     }
 
     fn given(&self, permits: u64) -> u64 {
-        permits * self.interval.value()
+        permits.saturating_mul(self.interval.value())
     }
 
     fn charge_more(&self, at: u64, permits: u64) -> impl Fn(Option<u64>, u64) -> Decision<u64> + Copy {
@@ -327,11 +378,4 @@ impl Scale {
     fn nanos(self, units: u64) -> u64 {
         self.units.divide_up(units) * self.step.value()
     }
-}
-
-fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -8,9 +8,8 @@ use super::{
 use crate::{
     hash::{KeyHash, mix},
     mem::{Line, Slab, WORDS},
-    sync::{AtomicU64, Budget, prefetch},
+    sync::{AtomicU64, prefetch},
 };
-use std::sync::Arc;
 
 pub(crate) struct Arrays {
     panes: Box<[Slab<Line>]>,
@@ -24,16 +23,16 @@ pub(crate) struct Arrays {
 const CHUNK: u64 = if cfg!(windlass_loom) { 1 } else { 16 };
 
 impl Arrays {
-    /// `None` if there is no memory for them.
+    /// In lines that `take` gives. `None` if it has none.
     pub(crate) fn new(
         lines: u64,
         columns: usize,
         probes: u32,
         seeded: bool,
-        budget: &Arc<Budget>,
+        take: &mut impl FnMut(usize) -> Option<Slab<Line>>,
     ) -> Option<Arrays> {
         let len = usize::try_from(lines).ok()?;
-        let panes = (0..columns).map(|_| Slab::new(len, budget)).collect::<Option<_>>()?;
+        let panes = (0..columns).map(|_| take(len)).collect::<Option<_>>()?;
         Some(Arrays { panes, lines, probes, seeded })
     }
 

@@ -14,7 +14,7 @@
 use crate::sync::{
     AtomicU64, CachePadded,
     Ordering::{AcqRel, Acquire, Relaxed},
-    epoch::{Guard, Link},
+    epoch::{self, Guard, Link},
     twin,
 };
 use std::{ops::Range, sync::Arc};
@@ -256,6 +256,48 @@ impl<T: Send + Sync + 'static> Generations<T> {
     pub(crate) fn all<'g>(&'g self, guard: &'g Guard) -> impl DoubleEndedIterator<Item = &'g T> + Clone {
         let all = self.directory.get(guard).map_or(&[][..], |directory| &directory.0);
         all.iter().map(|entry| &*entry.what)
+    }
+}
+
+/// For snapshots.
+impl<T: Send + Sync + 'static> Generations<T> {
+    /// The first panes of all that are listed, the oldest first.
+    pub(crate) fn firsts(&self, guard: &Guard) -> Vec<u64> {
+        self.directory.get(guard).map_or(Vec::new(), |all| all.0.iter().map(|entry| entry.first).collect())
+    }
+
+    /// The one that begins with this pane, if it is still listed. What it needs is there as long as the guard is held.
+    pub(crate) fn of<'g>(&'g self, first: u64, guard: &'g Guard) -> Option<&'g T> {
+        let all = &self.directory.get(guard)?.0;
+        all.iter().find(|entry| entry.first == first).map(|entry| &*entry.what)
+    }
+
+    /// As many as may be listed.
+    pub(crate) fn most(&self) -> u64 {
+        self.spans.kept.div_ceil(self.spans.panes) + 1
+    }
+
+    /// Whether there can be one that begins with this pane.
+    pub(crate) fn begins_with(&self, first: u64) -> bool {
+        first.is_multiple_of(self.spans.panes) && first <= self.spans.pane_of(u64::MAX)
+    }
+
+    /// Goes on with these, the oldest first, where nothing has been yet.
+    pub(crate) fn put_back(&self, newest: u64, all: Vec<(u64, T)>, keep: &impl Keep<T>) {
+        let guard = epoch::pin();
+        self.newest.fetch_max(newest + 1, AcqRel);
+        let entries = all.into_iter().map(|(first, what)| Entry { first, what: Arc::new(what) });
+        let next = Some(Directory(entries.collect()));
+        let _ = self.directory.exchange(self.directory.get(&guard), next, &guard);
+        // What had left by then.
+        self.maintain(newest.saturating_mul(self.spans.pane), &guard, keep);
+    }
+
+    /// Moves time on, if there is any yet, however far.
+    pub(crate) fn resume(&self, now: u64) {
+        if self.newest().is_some() {
+            self.newest.fetch_max(self.spans.pane_of(now) + 1, AcqRel);
+        }
     }
 }
 

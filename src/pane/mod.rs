@@ -4,17 +4,21 @@ mod arrays;
 mod ask;
 mod block;
 mod generations;
+mod keep;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod ring;
 mod rows;
+mod words;
 
 pub(crate) use arrays::Arrays;
 pub(crate) use ask::{Ask, Contains, Insert, Observe};
 pub(crate) use generations::{Generations, Keep, Missed, Place, Spans};
+pub(crate) use keep::{Kept, PutBack};
 pub use ring::Rotation;
 pub(crate) use ring::{Clear, Grid, Pane, PaneRing, View};
 pub(crate) use rows::Rows;
+pub(crate) use words::Words;
 
 use crate::{hash::KeyHash, sync::AtomicU64};
 

@@ -1,7 +1,7 @@
 //! What `loom-tests` sees of the panes: the shipped ring, columns and questions, in a filter that checks its own promise.
 
-use super::{Arrays, Ask, Bloom, Contains, Grid, Insert, Observe, PaneRing, Rotation, Rows};
-use crate::{hash::KeyHash, sync::Budget};
+use super::{Arrays, Ask, Bloom, Contains, Grid, Insert, Observe, PaneRing, PutBack, Rotation, Rows, Words};
+use crate::{hash::KeyHash, mem::Slab, sync::Budget};
 use std::sync::{Mutex, PoisonError};
 
 /// How columns lie in memory.
@@ -35,6 +35,7 @@ macro_rules! with_columns {
 
 /// A filter of a row or two. Odd keys have the second; a key below 16 has a bit of its own in each of its words.
 pub struct Filter {
+    panes: Panes,
     ring: PaneRing,
     columns: Columns,
     /// The latest tick that a call has brought which moves the ring. (std's mutex: it orders nothing for loom.)
@@ -45,19 +46,46 @@ impl Filter {
     /// So many columns and rows, panes of so many ticks.
     #[allow(clippy::panic)] // in models
     pub fn new(panes: Panes, columns: usize, rows: u64, pane: u64, rotation: Rotation) -> Filter {
-        let budget = &Budget::new(u64::MAX);
+        let budget = Budget::new(u64::MAX);
+        let mut take = |len| Slab::new(len, &budget);
         let made = match panes {
-            Panes::Rows => Rows::new(rows, columns, 1, budget).map(Columns::Rows),
-            Panes::TwoRows => Rows::new(rows, columns, 2, budget).map(Columns::TwoRows),
-            _ => Arrays::new(rows, columns, 2, panes == Panes::Seeded, budget).map(Columns::Arrays),
+            Panes::Rows => Rows::new(rows, columns, 1, &mut take).map(Columns::Rows),
+            Panes::TwoRows => Rows::new(rows, columns, 2, &mut take).map(Columns::TwoRows),
+            _ => Arrays::new(rows, columns, 2, panes == Panes::Seeded, &mut take).map(Columns::Arrays),
         };
         // In models a chunk is one row.
         let grid = Grid { columns, pane, chunks: rows, max_jump: u64::MAX, rotation };
         Filter {
-            ring: PaneRing::new(grid),
+            panes,
+            ring: PaneRing::new(grid, Words::new(columns).unwrap_or_else(|| panic!("no memory"))),
             columns: made.unwrap_or_else(|| panic!("no memory")),
             newest: Mutex::new(0),
         }
+    }
+
+    /// What a snapshot and its restoration make of it, while others go on.
+    #[allow(clippy::panic)] // in models
+    pub fn copy(&self) -> Filter {
+        let grid = *self.ring.grid();
+        let copy = Filter::new(self.panes, grid.columns, grid.chunks, grid.pane, grid.rotation);
+        let (from, columns) = (&self.ring, &self.columns);
+        let ring = match (columns, &copy.columns) {
+            (Columns::Rows(from_columns), Columns::Rows(to)) => copied(from, from_columns, to),
+            (Columns::TwoRows(from_columns), Columns::TwoRows(to)) => copied(from, from_columns, to),
+            (Columns::Arrays(from_columns), Columns::Arrays(to)) => copied(from, from_columns, to),
+            _ => None,
+        };
+        let ring = ring.unwrap_or_else(|| panic!("no such ring"));
+        // Looked at last: what was brought meanwhile excuses.
+        Filter { ring, newest: Mutex::new(self.brought(0)), ..copy }
+    }
+
+    /// In a copy: a key that was put in at `tick` is there if its pane is.
+    #[track_caller]
+    pub fn check_copied(&self, key: u64, tick: u64) {
+        let pane = tick / self.ring.grid().pane;
+        let is_live = self.panes(0).iter().any(|&(first, last)| first <= pane && pane <= last);
+        assert!(self.contains(key, 0) || !is_live, "key {key} is lost in the copy, and its pane is live");
     }
 
     /// For how many ticks whatever is put in stays.
@@ -134,4 +162,15 @@ impl Filter {
         let hash = KeyHash { hi: key << 63, lo: key | (!key & 63) << 8 | key << 32 };
         with_columns!(self, columns => A::ask(&self.ring, columns, &columns.spot(hash), now))
     }
+}
+
+fn copied<C: Bloom>(from: &PaneRing, columns: &C, to: &C) -> Option<PaneRing> {
+    let (grid, begun) = (*from.grid(), from.begin_to_keep());
+    let back = PutBack::new(grid.columns, begun.turn(grid.columns), begun.live())?;
+    for block in 0..columns.blocks() {
+        let mut words = Vec::new();
+        from.read(columns, begun, block..block + 1, |word| words.push(word));
+        back.put(to, block, words.into_iter());
+    }
+    back.finish(to, grid, Words::new(grid.columns)?, &from.keep(begun))
 }

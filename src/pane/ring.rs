@@ -23,8 +23,9 @@
 //! **Absent** counts only if the index is the same before and after the look (twin `AbsentAtOnce`): else what was cleared meanwhile may have
 //! been put into a newer column before.
 
+use super::Words;
 use crate::sync::{
-    AtomicU64, CachePadded, Counter,
+    Counter,
     Ordering::{AcqRel, Acquire, Relaxed},
     fence, twin,
 };
@@ -93,6 +94,9 @@ const COLUMN_BITS: u32 = 10;
 const ROUND: u64 = 1 << (LIVE_BITS + COLUMN_BITS);
 
 impl View {
+    /// Of a new ring: the first column, and it is live.
+    const FIRST: View = View(1);
+
     #[allow(clippy::cast_possible_truncation)] // 10 bits
     #[inline(always)]
     pub(crate) fn column(self) -> usize {
@@ -127,6 +131,14 @@ impl View {
         self.0 / ROUND * columns as u64 + self.column() as u64
     }
 
+    /// The reverse: so many columns are live in this turn. `None`: that cannot be.
+    pub(super) fn of(turn: u64, live: usize, columns: usize) -> Option<View> {
+        let (round, column) = (turn / columns as u64, turn % columns as u64);
+        let fits = (1..=columns).contains(&live) && live as u64 <= turn.saturating_add(1);
+        let round = round.checked_mul(ROUND).filter(|_| fits)?;
+        Some(View(round | column << LIVE_BITS | live as u64))
+    }
+
     fn next(self, columns: usize, live: usize) -> Option<View> {
         let column = self.column() + 1;
         let round = if column == columns { (self.0 / ROUND).checked_add(1)? } else { self.0 / ROUND };
@@ -144,30 +156,10 @@ pub(crate) trait Clear {
 /// See the module's text. All orderings: loom-tests/tests/pane.rs.
 pub(crate) struct PaneRing {
     grid: Grid,
-    hot: CachePadded<Hot>,
-    /// Chunks claimed and chunks reported clean, over all time. A column in its first turn needs none.
-    claimed: CachePadded<AtomicU64>,
-    done: CachePadded<AtomicU64>,
-    columns: Box<[Column]>,
+    pub(super) words: Words,
     rotations: Counter,
     late: Counter,
     jumps: Counter,
-}
-
-struct Hot {
-    /// There is nothing to do before this tick, and the current column's label covers all before it. Only rises. Whoever has loaded it
-    /// (Acquire) and then loads the index finds the column that it was stored for (Release), or a later one.
-    due: AtomicU64,
-    /// A [`View`]. Loaded with Acquire: whoever finds a column current finds it clean.
-    index: AtomicU64,
-}
-
-/// Both only rise, by `fetch_max`: a thread that stalls before it changes nothing.
-struct Column {
-    /// The pane in which it became current.
-    first: AtomicU64,
-    /// Its label: the last pane of which something may be in it.
-    last: AtomicU64,
 }
 
 /// What a live column holds.
@@ -205,18 +197,33 @@ enum Step {
 }
 
 impl PaneRing {
-    pub(crate) fn new(grid: Grid) -> PaneRing {
-        let column = |_| Column { first: AtomicU64::new(0), last: AtomicU64::new(0) };
+    /// `words` are all 0 (a new ring), or those of one that nobody uses any more.
+    pub(crate) fn new(grid: Grid, words: Words) -> PaneRing {
+        // Relaxed: nobody else has seen them.
+        if words.index().load(Relaxed) == 0 {
+            words.index().store(View::FIRST.0, Relaxed);
+        }
         PaneRing {
             grid,
-            hot: CachePadded::new(Hot { due: AtomicU64::new(0), index: AtomicU64::new(1) }),
-            claimed: CachePadded::new(AtomicU64::new(0)),
-            done: CachePadded::new(AtomicU64::new(0)),
-            columns: (0..grid.columns).map(column).collect(),
+            words,
             rotations: Counter::default(),
             late: Counter::default(),
             jumps: Counter::default(),
         }
+    }
+
+    /// One that goes on from here. Its labels are in `words` (which nobody else has seen).
+    pub(super) fn put_back(grid: Grid, words: Words, view: View, due: u64) -> PaneRing {
+        words.index().store(view.0, Relaxed);
+        let ring = PaneRing::new(grid, words);
+        // The label covers all before it.
+        ring.words.due().store(due.min(ring.end(ring.label(view))), Relaxed);
+        ring
+    }
+
+    /// Whether the index is this one, however far somebody has come who leaves the column. (After a fence.)
+    pub(super) fn index_is(&self, view: View) -> bool {
+        (self.words.index().load(Relaxed) ^ view.0) & !LEAVING == 0
     }
 
     pub(crate) fn grid(&self) -> &Grid {
@@ -226,7 +233,7 @@ impl PaneRing {
     /// For a call that puts something in at `now`: moves the ring on if it is time.
     #[inline(always)]
     pub(crate) fn enter(&self, now: u64, columns: &impl Clear) -> View {
-        if now < self.hot.due.load(Acquire) {
+        if now < self.words.due().load(Acquire) {
             return self.view();
         }
         self.tend(now, columns)
@@ -235,7 +242,7 @@ impl PaneRing {
     /// For a call that only looks at `now`: changes nothing.
     #[inline(always)]
     pub(crate) fn look(&self, now: u64) -> View {
-        let timely = now < self.hot.due.load(Acquire);
+        let timely = now < self.words.due().load(Acquire);
         let view = self.view();
         if timely { view } else { view.with_live(self.live_at(view, self.within_jump(now))) }
     }
@@ -245,7 +252,7 @@ impl PaneRing {
     pub(crate) fn is_at(&self, view: View) -> bool {
         // Pairs with the stores that clear: whoever has seen one of them sees that its column had been retired.
         fence(Acquire);
-        let seen = self.hot.index.load(Relaxed);
+        let seen = self.words.index().load(Relaxed);
         // (What was live by the index may have been less by the time.)
         let same = |seen: u64| seen >> LIVE_BITS == view.0 >> LIVE_BITS && View(seen).live() >= view.live();
         seen == view.0 || same(seen) || twin!(AbsentAtOnce)
@@ -256,15 +263,19 @@ impl PaneRing {
         let view = self.look(now);
         let pane = move |i| {
             let column = view.back(i, self.grid.columns);
-            let Column { first, last } = &self.columns[column];
-            Pane { column, first: first.load(Acquire), last: last.load(Acquire) }
+            self.pane(column)
         };
         (view, (0..view.live()).map(pane))
     }
 
+    pub(super) fn pane(&self, column: usize) -> Pane {
+        let (first, last) = (self.words.first(column), self.words.last(column));
+        Pane { column, first: first.load(Acquire), last: last.load(Acquire) }
+    }
+
     #[inline(always)]
-    fn view(&self) -> View {
-        View(self.hot.index.load(Acquire))
+    pub(super) fn view(&self) -> View {
+        View(self.words.index().load(Acquire))
     }
 
     #[cold]
@@ -347,10 +358,10 @@ impl PaneRing {
         let Some(next) = view.next(self.grid.columns, 1) else { return false };
         if !twin!(LabelLate) {
             // For whoever helps. (A column that is not live may have any label.)
-            self.columns[next.column()].last.fetch_max(pane, AcqRel);
+            self.words.last(next.column()).fetch_max(pane, AcqRel);
         }
         // Acquire: the labels of all who have held the index as it is. They are read anew from there on.
-        let _ = self.hot.index.compare_exchange(view.0, view.0 | LEAVING, AcqRel, Relaxed);
+        let _ = self.words.index().compare_exchange(view.0, view.0 | LEAVING, AcqRel, Relaxed);
         true
     }
 
@@ -358,20 +369,20 @@ impl PaneRing {
     fn move_on(&self, view: View, now: u64) {
         let live = self.live_at(view, now).min(self.grid.columns - 1);
         let Some(next) = view.next(self.grid.columns, live + 1) else { return };
-        let column = &self.columns[next.column()];
+        let (first, last) = (self.words.first(next.column()), self.words.last(next.column()));
         // Who helps may have an older time than who began.
-        let pane = (now / self.grid.pane).max(column.last.load(Acquire));
+        let pane = (now / self.grid.pane).max(last.load(Acquire));
         let label = pane.max(self.label(view));
         let write = || {
             // In this order: whoever sees the second has the first.
-            column.last.fetch_max(label, AcqRel);
-            column.first.fetch_max(pane, AcqRel);
+            last.fetch_max(label, AcqRel);
+            first.fetch_max(pane, AcqRel);
         };
         if !twin!(LabelLate) {
             write();
         }
         // Acquire: with the reports of those who cleared the column. Release: to those who find it current.
-        if self.hot.index.compare_exchange(view.0, next.0, AcqRel, Relaxed).is_ok() {
+        if self.words.index().compare_exchange(view.0, next.0, AcqRel, Relaxed).is_ok() {
             self.rotations.add(1);
         }
         if twin!(LabelLate) {
@@ -382,7 +393,7 @@ impl PaneRing {
     /// Whether the index still is as it was found. From there on whoever leaves the column has seen the labels that this thread has
     /// (Release; the mark acquires it).
     fn hold(&self, view: View) -> bool {
-        twin!(RaiseLoosely) || self.hot.index.compare_exchange(view.0, view.0, AcqRel, Relaxed).is_ok()
+        twin!(RaiseLoosely) || self.words.index().compare_exchange(view.0, view.0, AcqRel, Relaxed).is_ok()
     }
 
     /// A call goes on with a column that should have been left.
@@ -391,13 +402,13 @@ impl PaneRing {
             return;
         }
         let pane = now / self.grid.pane;
-        if self.columns[view.column()].last.fetch_max(pane, AcqRel) < pane {
+        if self.words.last(view.column()).fetch_max(pane, AcqRel) < pane {
             self.late.add(1);
         }
     }
 
     fn label(&self, view: View) -> u64 {
-        self.columns[view.column()].last.load(Acquire)
+        self.words.last(view.column()).load(Acquire)
     }
 
     /// Retires and clears what is to be, `share` chunks at most; `paced`: not before it has to be.
@@ -410,11 +421,11 @@ impl PaneRing {
         if live < view.live() {
             // Release: who sees what was cleared sees this.
             let retired = view.with_live(live);
-            let _ = self.hot.index.compare_exchange(view.0, retired.0, AcqRel, Relaxed);
+            let _ = self.words.index().compare_exchange(view.0, retired.0, AcqRel, Relaxed);
             return Step::Again;
         }
-        let oldest = &self.columns[view.back(live - 1, count)];
-        let expiry = self.expiry(oldest.last.load(Acquire));
+        let oldest = self.words.last(view.back(live - 1, count));
+        let expiry = self.expiry(oldest.load(Acquire));
         if live == count {
             let again = if overdue { self.end(label.max(now / self.grid.pane)) } else { end };
             return Step::Until(again.min(expiry));
@@ -426,7 +437,7 @@ impl PaneRing {
             let left = u128::from(time) * u128::from(all - claimed) / u128::from(chunks);
             end - u64::try_from(left).unwrap_or(time)
         };
-        let mut claimed = self.claimed.load(Acquire);
+        let mut claimed = self.words.claimed().load(Acquire);
         while claimed < all {
             if paced && now < turn(claimed) {
                 return Step::Until(turn(claimed).min(expiry));
@@ -439,16 +450,16 @@ impl PaneRing {
             let column = view.back(count - 1, count);
             if twin!(ClearTwice) {
                 columns.clear(column, chunk);
-                self.claimed.fetch_max(claimed + 1, AcqRel);
-                self.done.fetch_max(claimed + 1, AcqRel);
+                self.words.claimed().fetch_max(claimed + 1, AcqRel);
+                self.words.done().fetch_max(claimed + 1, AcqRel);
                 return Step::More;
             }
             // As long as a chunk of the next column is left to claim, that column does not become current: the view holds.
-            match self.claimed.compare_exchange(claimed, claimed + 1, AcqRel, Acquire) {
+            match self.words.claimed().compare_exchange(claimed, claimed + 1, AcqRel, Acquire) {
                 Ok(_) => {
                     columns.clear(column, chunk);
                     // Release: the stores, to whoever finds the column clean.
-                    self.done.fetch_add(1, AcqRel);
+                    self.words.done().fetch_add(1, AcqRel);
                     claimed += 1;
                 }
                 Err(other) => claimed = other,
@@ -465,17 +476,17 @@ impl PaneRing {
 
     /// The pane in which the current column became current.
     fn opened(&self, view: View) -> u64 {
-        self.columns[view.column()].first.load(Acquire)
+        self.words.first(view.column()).load(Acquire)
     }
 
     /// How many chunks have to be claimed for the next column.
-    fn needed(&self, view: View) -> u64 {
+    pub(super) fn needed(&self, view: View) -> u64 {
         let next = view.turn(self.grid.columns) + 1;
         self.grid.chunks * (next + 1).saturating_sub(self.grid.columns as u64)
     }
 
     fn is_clean(&self, view: View) -> bool {
-        self.done.load(Acquire) >= self.needed(view)
+        self.words.done().load(Acquire) >= self.needed(view)
     }
 
     /// How many of the live columns are still live at `now`. (All behind the oldest of them are counted: labels of neighbours may
@@ -484,8 +495,8 @@ impl PaneRing {
         // What ends beyond the last tick does not end.
         let now = now.min(u64::MAX - 1);
         let is_live = |i: &usize| {
-            let column = &self.columns[view.back(*i, self.grid.columns)];
-            self.expiry(column.last.load(Acquire)) > now
+            let label = self.words.last(view.back(*i, self.grid.columns));
+            self.expiry(label.load(Acquire)) > now
         };
         (0..view.live()).rev().find(is_live).map_or(0, |i| i + 1)
     }
@@ -501,7 +512,7 @@ impl PaneRing {
     }
 
     fn nothing_before(&self, tick: u64) {
-        self.hot.due.fetch_max(tick, AcqRel);
+        self.words.due().fetch_max(tick, AcqRel);
     }
 
     fn started(&self) {
@@ -511,7 +522,7 @@ impl PaneRing {
     }
 
     fn has_started(&self) -> bool {
-        self.hot.due.load(Relaxed) > 0
+        self.words.due().load(Relaxed) > 0
     }
 
     /// A tick that lies too far ahead counts as the newest pane.
@@ -544,6 +555,6 @@ impl PaneRing {
 
     /// Chunks cleared so far.
     pub(crate) fn cleared(&self) -> u64 {
-        self.done.load(Relaxed)
+        self.words.done().load(Relaxed)
     }
 }

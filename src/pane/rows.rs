@@ -8,9 +8,8 @@ use super::{
 use crate::{
     hash::KeyHash,
     mem::{Line, Slab, WORDS},
-    sync::{AtomicU64, Budget, prefetch},
+    sync::{AtomicU64, prefetch},
 };
-use std::sync::Arc;
 
 /// Rows with blocks of W words, R of them for a key.
 pub(crate) struct Rows<const W: usize, const R: usize> {
@@ -33,19 +32,18 @@ const CHUNK: u64 = if cfg!(windlass_loom) { 1 } else { 16 };
 impl<const W: usize, const R: usize> Rows<W, R> {
     pub(crate) const MAX_COLUMNS: usize = 64;
 
-    /// `None` if there is no memory for them.
-    pub(crate) fn new(rows: u64, columns: usize, probes: u32, budget: &Arc<Budget>) -> Option<Self> {
+    /// In lines that `take` gives. `None` if it has none.
+    pub(crate) fn new(
+        rows: u64,
+        columns: usize,
+        probes: u32,
+        take: &mut impl FnMut(usize) -> Option<Slab<Line>>,
+    ) -> Option<Self> {
         let lines_per_row = Self::lines_per_row(columns);
         let lines = usize::try_from(rows).ok()?.checked_mul(lines_per_row)?;
         #[allow(clippy::cast_possible_truncation)] // a few rows
         let probes = probes / R as u32;
-        Some(Rows {
-            lines: Slab::new(lines, budget)?,
-            rows,
-            columns,
-            words_per_row: lines_per_row * WORDS,
-            probes,
-        })
+        Some(Rows { lines: take(lines)?, rows, columns, words_per_row: lines_per_row * WORDS, probes })
     }
 
     pub(crate) fn lines_per_row(columns: usize) -> usize {
@@ -185,7 +183,10 @@ impl<const W: usize, const R: usize> Bloom for Rows<W, R> {
 #[cfg(all(test, not(windlass_loom)))]
 mod tests {
     use super::*;
-    use crate::hash::{Key, Seed};
+    use crate::{
+        hash::{Key, Seed},
+        sync::Budget,
+    };
 
     /// Rows for 10^9 ids at 1 %: whatever bits of a row's number one looks at, all their values are as frequent, and so for
     /// the second row. (The memory is never touched.)
@@ -193,7 +194,8 @@ mod tests {
     fn a_billion_ids() {
         const ROWS: u64 = 48_000_000;
         const BINS: usize = 256;
-        let Some(rows) = Rows::<1, 2>::new(ROWS, 8, 8, &Budget::new(u64::MAX)) else { return };
+        let budget = Budget::new(u64::MAX);
+        let Some(rows) = Rows::<1, 2>::new(ROWS, 8, 8, &mut |len| Slab::new(len, &budget)) else { return };
         let mut bins = [[0_u32; BINS]; 6];
         let n = 200_000_u64;
         for id in 0..n {

@@ -116,6 +116,13 @@ mod real {
             unsafe { self.0.load(Acquire, &guard.0).as_ref() }
         }
 
+        /// Whether it points to anything: no guard is needed to ask. Acquire, as in `get`.
+        #[inline(always)]
+        pub(crate) fn is_some(&self) -> bool {
+            // SAFETY: what is loaded is compared with null and not looked at.
+            !unsafe { self.0.load(Acquire, unprotected()) }.is_null()
+        }
+
         /// The same for links that always point to something.
         #[inline(always)]
         pub(super) fn get_some<'g>(&'g self, guard: &'g Guard) -> &'g T {
@@ -248,6 +255,10 @@ mod stub {
         pub(crate) fn get<'g>(&'g self, _: &'g Guard) -> Option<&'g T> {
             // SAFETY: null, or lives until the link is dropped, which is borrowed.
             unsafe { self.target.load(Acquire).as_ref() }
+        }
+
+        pub(crate) fn is_some(&self) -> bool {
+            !self.target.load(Acquire).is_null()
         }
 
         pub(super) fn get_some<'g>(&'g self, _: &'g Guard) -> &'g T {

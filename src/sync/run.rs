@@ -55,7 +55,12 @@ impl Number {
 
 impl Numbers {
     pub(crate) fn new() -> Numbers {
-        Numbers(AtomicPair::new(Pair { low: 0, high: 0 }))
+        Numbers::from(0)
+    }
+
+    /// .. from `next` on: for runs in which none has been written as yet.
+    pub(crate) fn from(next: u64) -> Numbers {
+        Numbers(AtomicPair::new(Pair { low: next, high: 0 }))
     }
 
     /// The next one to be given out. Acquire; pairs with the release of `take`.

@@ -11,6 +11,10 @@ pub enum Twin {
     ForgetCell,
     /// The horizon is loaded before the cells.
     HorizonFirst,
+    /// A snapshot's entry is the key of then and the state of now.
+    ReadByHalves,
+    /// A snapshot finds out which tables lie below when it has read the newest.
+    BelowAfterwards,
     /// "Gone" is answered without another look at the cell.
     GoneAtFirstSight,
     /// A late call goes by its own clock although the horizon has passed it.
@@ -79,6 +83,10 @@ pub enum Twin {
     AbsentAtOnce,
     /// A word is cleared with Relaxed.
     RelaxedClear,
+    /// What is live in a snapshot is what was live when it was begun.
+    KeepAsBegun,
+    /// A column that has been retired since it was read keeps its bits.
+    KeepRetired,
     /// A ring goes back to its pool at once.
     PutAtOnce,
     /// The newest time is stored without a look at what it is by now.
@@ -93,6 +101,10 @@ pub enum Twin {
     NewestFirst,
     /// A row that another thread has just taken is passed over, whoever's it is.
     PassOver,
+    /// A snapshot reads rows from the first to the last.
+    RowsUpwards,
+    /// .. with Relaxed.
+    RelaxedRow,
     /// A further table is linked in the place of one that was linked meanwhile.
     LinkTwice,
     /// A table that has left is cleared while calls under way may use it.
@@ -111,6 +123,10 @@ pub enum Twin {
     HeadFirst,
     /// A segment that has gone leaves nothing behind.
     ForgetSegment,
+    /// A snapshot leaves out what is moved to where it will not come.
+    LeaveOutTheMoved,
+    /// .. and does not mind that the head has overtaken it.
+    BeOvertaken,
     /// A pop goes past a push that is almost done.
     PassWritten,
     /// A row takes whatever name comes last.
@@ -151,6 +167,8 @@ pub enum Twin {
     TimeBefore,
     /// A hold is settled without another look at whether it has been.
     SettleBlindly,
+    /// A call goes by the pace of one quota and by the permits of another.
+    MixQuotas,
 }
 
 thread_local! {

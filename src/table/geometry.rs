@@ -45,7 +45,6 @@ impl Geometry {
         })
     }
 
-    #[cfg(windlass_loom)]
     pub(crate) fn of_parts(parts: usize) -> Geometry {
         Geometry { parts }
     }

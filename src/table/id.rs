@@ -181,6 +181,11 @@ impl Bytes {
         reference(entry.key()).is_some_and(|at| self.arena.is_there(slice, at, guard))
     }
 
+    /// Replaces what is in `out` with the bytes of the entry's key, and gives its label. `None`: it was buried, or they are gone.
+    pub(super) fn read(&self, entry: Entry, out: &mut Vec<u8>, guard: &Guard) -> Option<u32> {
+        self.arena.read(self.slice(entry.state()), reference(entry.key())?, out, guard)
+    }
+
     /// Lets go of the bytes of what is gone.
     pub(super) fn retire(&self, horizon: u64, guard: &Guard) -> usize {
         self.arena.retire(horizon.saturating_add(self.lead), guard)

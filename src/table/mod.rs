@@ -20,6 +20,7 @@ mod id;
 pub(crate) mod model;
 mod row;
 mod size;
+mod snapshot;
 #[cfg(all(test, not(windlass_loom)))]
 mod speed;
 mod sweep;
@@ -105,15 +106,19 @@ const SPARE_BITS: u32 = 35;
 
 impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
     pub(crate) fn new(plan: Plan) -> Result<Self, ConfigError> {
+        let sizes = Sizes::new(plan.limit);
+        let table = Self::first(plan.geometry, &sizes)?;
+        Ok(Self::with(plan, sizes, table))
+    }
+
+    fn with(plan: Plan, sizes: Sizes<BUCKETS, CELLS>, table: Table<BUCKETS, CELLS>) -> Self {
         let Plan { geometry, span, evict_within, limit, bytes } = plan;
-        let sizes = Sizes::new(limit);
-        let table = Self::first(geometry, &sizes)?;
         let bytes = bytes.map(|lead| {
             let shift = (span / SLICES).max(lead + 1).ilog2();
             Bytes::new(Arena::new(shift, SLOTS, &sizes.budget), lead)
         });
         let keys = KeyTable {
-            hint: (AtomicPtr::new(table.address()), AtomicU64::new(1)),
+            hint: (AtomicPtr::new(table.address()), AtomicU64::new(table.factor as u64)),
             root: epoch::Root::new(table),
             geometry,
             wide: AnyWide::detect(),
@@ -127,7 +132,7 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         if limit.is_none() {
             keys.ground.begin_to_evict();
         }
-        Ok(keys)
+        keys
     }
 
     fn first(
@@ -433,7 +438,16 @@ impl<'g, W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'g, W, BUCKET
         id: impl Id,
         decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
     ) -> Result<R, Full> {
-        let spot = self.keys.geometry.spot(KeyHash { hi, lo: id.key() });
+        self.update_spot(self.keys.geometry.spot(KeyHash { hi, lo: id.key() }), id, decide)
+    }
+
+    #[inline(always)]
+    fn update_spot<R>(
+        &self,
+        spot: Spot,
+        id: impl Id,
+        decide: impl Fn(Option<u64>, u64) -> Decision<R> + Copy,
+    ) -> Result<R, Full> {
         if self.alone
             && let Ok(answer) = self.update_in(self.newest, spot, id, Basis::Nothing, decide)
         {

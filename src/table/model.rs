@@ -261,6 +261,11 @@ impl<const BUCKETS: usize, const CELLS: usize> Tables<BUCKETS, CELLS> {
         usize::try_from(self.0.figures().tables).unwrap_or(0)
     }
 
+    /// What a snapshot has: entries, and the horizon.
+    pub fn snapshot(&self) -> (Vec<Cell>, u64) {
+        self.0.read_entries()
+    }
+
     /// How many keys are not gone.
     pub fn live(&self) -> u64 {
         let gone = self.0.horizon();

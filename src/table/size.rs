@@ -174,6 +174,19 @@ impl<W: Wide, const BUCKETS: usize, const CELLS: usize> Pinned<'_, W, BUCKETS, C
         done || !ptr::eq(self.newest(), newest)
     }
 
+    /// Lays one of twice the size on top, or the largest that there is room for, however many live.
+    pub(super) fn enlarge(&self) -> bool {
+        let newest = self.newest();
+        let factor = self.larger(newest, newest.factor.saturating_mul(2)).filter(|_| self.keys.sizes.vary);
+        factor.is_some_and(|factor| self.lay(newest, self.table(factor)))
+    }
+
+    /// The factor of one table for all that lives in those there are.
+    pub(super) fn factor_for_all(&self) -> usize {
+        let gone = self.horizon();
+        self.newest().factor.max(self.factor_for(self.count(Some(SAMPLE[1]), |state| state > gone)))
+    }
+
     /// Lays a table on top of `newest`, if that still is on top.
     pub(super) fn lay(&self, newest: &Table<BUCKETS, CELLS>, table: Option<Table<BUCKETS, CELLS>>) -> bool {
         let done = table.is_some_and(|table| self.keys.root.push(newest, table, self.guard).is_ok());

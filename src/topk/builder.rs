@@ -19,7 +19,7 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct TopKBuilder {
-    counter: CounterBuilder,
+    pub(super) counter: CounterBuilder,
     pane: Window,
     k: usize,
     refresh: Option<Window>,
@@ -92,21 +92,22 @@ impl TopKBuilder {
         let window = self.counter.window();
         let refresh = self.refresh.unwrap_or(if window.counts_events() { self.pane } else { REFRESH.into() });
         let refresh = settings::ticks("refresh_every", refresh, window, 0)?;
-        let most = self.counter.keys();
+        let (most, lateness) = (self.counter.keys(), self.counter.lateness_kept());
         let parts = self.counter.parts::<Names>(Means::new)?;
         if self.k == 0 || self.k as u64 > most {
             return Err(ConfigError::new("k", self.k, format_args!("1 to {most}, the capacity")));
         }
-        Ok(TopK::of(parts, self.k, refresh))
+        Ok(TopK::of(parts, self.k, refresh, lateness))
     }
 }
 
 impl TopK {
-    pub(super) fn of(parts: Parts<Names>, k: usize, refresh: u64) -> TopK {
+    pub(super) fn of(parts: Parts<Names>, k: usize, refresh: u64, lateness: Window) -> TopK {
         let Parts { core, panes, seed, clock } = parts;
         TopK {
             core,
             panes,
+            lateness,
             k,
             refresh,
             next: AtomicU64::new(1),
@@ -123,5 +124,5 @@ impl TopK {
 #[cfg(windlass_loom)]
 pub(super) fn made(window: u64, k: usize, bytes: u64) -> Result<TopK, ConfigError> {
     let counter = CounterBuilder::new(Window::last_n(window), Window::last_n(1)).capacity(1);
-    Ok(TopK::of(counter.parts::<Names>(|room| Means::of_bytes(room, bytes))?, k, 0))
+    Ok(TopK::of(counter.parts::<Names>(|room| Means::of_bytes(room, bytes))?, k, 0, Window::last_n(0)))
 }

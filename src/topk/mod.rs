@@ -13,6 +13,7 @@ mod lower;
 pub(crate) mod model;
 mod names;
 mod rank;
+mod saved;
 mod snapshot;
 mod sums;
 mod wire;
@@ -101,6 +102,7 @@ pub use wire::WireError;
 pub struct TopK {
     core: Core<Names>,
     panes: Panes,
+    lateness: Window,
     k: usize,
     /// Ticks between refreshes by upkeep.
     refresh: u64,

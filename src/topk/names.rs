@@ -10,6 +10,7 @@
 //! a generation, or refused, but not now this and now that (twin `NameTwice`).
 
 use crate::{
+    codec::RestoreError,
     count::{Extra, Room, Row},
     hash::{Key, KeyHash, Seed, is_number, number_of, read_number},
     sync::{
@@ -58,6 +59,10 @@ impl Means {
         let budget = Budget::new(bytes);
         let arena = Arena::new(0, 4, &budget);
         Means { arena, budget, shared: false, panes: room.panes, seed: room.seed }
+    }
+
+    pub(super) fn seed(&self) -> Seed {
+        self.seed
     }
 
     /// Bytes of keys that rows do not count.
@@ -120,11 +125,11 @@ struct Pane {
 /// Of a note: the row is marked.
 pub(super) const LISTED: u64 = 1 << 63;
 /// The name in a note.
-const NAME: u64 = 0xffff_ffff;
+pub(super) const NAME: u64 = 0xffff_ffff;
 /// The name of keys that are refused.
-const REFUSED: u64 = NAME;
+pub(super) const REFUSED: u64 = NAME;
 /// The name of all numbers. (References end well below that.)
-const NUMBER: u64 = NAME - 1;
+pub(super) const NUMBER: u64 = NAME - 1;
 
 /// Whose adds count.
 #[inline(always)]
@@ -237,10 +242,35 @@ impl Names {
         }
     }
 
+    /// For snapshots: the bytes of a key, in a generation that nobody has seen. Its name.
+    pub(super) fn put(&self, means: &Means, kind: u32, hi: u64, bytes: &[u8]) -> Result<u64, RestoreError> {
+        let put = means.arena.put_two(self.slice, kind, hi, bytes, &epoch::pin());
+        let no_memory = |_| RestoreError::Memory {
+            needed: means.budget.used().saturating_add(bytes.len() as u64),
+            limit: means.budget.used().saturating_add(means.budget.left()),
+        };
+        put.map(|at| u64::from(at.0) + 1).map_err(no_memory)
+    }
+
+    /// .. what a pane has.
+    pub(super) fn put_pane(&self, pane: usize, threshold: u64, refused: u64) {
+        self.panes[pane].threshold.store(threshold, Relaxed);
+        self.panes[pane].refused.store(refused, Relaxed);
+    }
+
+    /// What the count of a pane has to come to, if it has begun. Relaxed: whoever takes a snapshot marks by the one that it has found.
+    pub(super) fn threshold_now(&self, pane: usize) -> u64 {
+        self.panes[pane].threshold.load(Relaxed)
+    }
+
     /// The name of a row, if it has one, and what the note has of the hash.
     pub(super) fn name_of(&self, row: Row<'_>) -> Option<(Name, u32)> {
         // Acquire; pairs with the release in `name`.
-        let note = row.note().load(Acquire);
+        self.name_of_note(row.note().load(Acquire))
+    }
+
+    /// .. of a note that was loaded with Acquire.
+    pub(super) fn name_of_note(&self, note: u64) -> Option<(Name, u32)> {
         #[allow(clippy::cast_possible_truncation)] // the halves
         let (at, hi) = (Reference((note & NAME).wrapping_sub(1) as u32), ((note & !LISTED) >> 32) as u32);
         let name = if note & NAME == NUMBER { Name::Number } else { Name::Put { slice: self.slice, at } };

@@ -311,6 +311,16 @@ fn beside_a_rotator(stream: &Stream, answers: &[Answers<'_>]) {
     }
 }
 
+/// A filter that was restored answers as the original on the rest of a stream, in every layout.
+fn from_a_snapshot_on(stream: &Stream, answers: &[Answers<'_>]) {
+    for (n, answers) in answers.iter().enumerate() {
+        for layout in LAYOUTS.into_iter().skip(n % 2).step_by(2) {
+            let aligned = || builder(answers, layout).pane(Duration::from_millis(answers.pane));
+            crate::snapshot::rest_of(&stream.ms, &stream.hashes, aligned);
+        }
+    }
+}
+
 /// A million made-up ids, at the fill that real ones leave.
 #[test]
 fn pooled_errors() {
@@ -347,6 +357,11 @@ macro_rules! views {
             #[test]
             fn each_event() {
                 super::each_order($file, $view, super::each_event);
+            }
+
+            #[test]
+            fn from_a_snapshot_on() {
+                super::each_order($file, $view, super::from_a_snapshot_on);
             }
 
             #[test]

@@ -5,7 +5,10 @@ mod common;
 
 mod coarse;
 mod errors;
+#[cfg(all(feature = "mmap", unix))]
+mod file;
 mod golden;
 mod oracle;
+mod snapshot;
 mod tables;
 mod threads;

@@ -6,6 +6,7 @@
 pub(crate) mod blocks;
 pub(crate) mod limit;
 pub(crate) mod ring;
+pub(crate) mod snapshot;
 pub(crate) mod streams;
 pub(crate) mod twin;
 
@@ -32,6 +33,16 @@ pub(crate) fn data() -> Option<PathBuf> {
 pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
     use sha2::{Digest, Sha256};
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A snapshot that a version wrote once, which every later one must read. `WINDLASS_WRITE_GOLDEN=1` writes those that are missing.
+pub(crate) fn golden(name: &str, write: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if !path.exists() && std::env::var_os("WINDLASS_WRITE_GOLDEN").is_some_and(|v| v == "1") {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        std::fs::write(&path, write()).expect("writable");
+    }
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Pseudo-random numbers (SplitMix64), the same every time.

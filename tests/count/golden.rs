@@ -41,7 +41,9 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
             let large = WindowedCounter::builder(window, pane).capacity(keys);
             let small = WindowedCounter::builder(window, pane).capacity(100).max_memory(1 << 30);
             for (path, builder) in [("large", large), ("small", small)] {
-                let counter = builder.seed(Seed(7)).build().expect("valid");
+                let builder = builder.seed(Seed(7));
+                super::snapshot::rest_of(&builder, &stream);
+                let counter = builder.build().expect("valid");
                 let count = |&(now, key): &(Tick, &str)| {
                     assert_eq!(counter.add_at(key, 1, now), Added::Counted);
                     counter.count_at(key, now)

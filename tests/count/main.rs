@@ -9,6 +9,7 @@ mod common;
 mod errors;
 mod golden;
 mod oracle;
+mod snapshot;
 mod threads;
 mod upkeep;
 mod writer;

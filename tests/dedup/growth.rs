@@ -40,6 +40,8 @@ enum Op {
     Wait(u64),
     Maintain(usize),
     Reset,
+    /// Written, and restored.
+    Restart,
 }
 
 const IDS: u64 = 20_000;
@@ -55,6 +57,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..2 * WINDOW).prop_map(Op::Wait),
         2 => prop_oneof![1..40_usize, Just(usize::MAX)].prop_map(Op::Maintain),
         1 => Just(Op::Reset),
+        1 => Just(Op::Restart),
     ]
 }
 
@@ -68,8 +71,8 @@ proptest! {
         lateness in prop_oneof![Just(0), 1..WINDOW],
         identity in prop_oneof![Just(Identity::Hash), Just(Identity::Bytes)],
     ) {
-        let dedup = growing(WINDOW, 64 * MIB).lateness(Window::last_n(lateness)).refresh(refresh).identity(identity);
-        let dedup = dedup.build().expect("valid");
+        let builder = growing(WINDOW, 64 * MIB).lateness(Window::last_n(lateness)).refresh(refresh).identity(identity);
+        let mut dedup = builder.clone().build().expect("valid");
         let mut twin = Twin::new(WINDOW, lateness, refresh);
         let mut now = 1;
         for op in ops {
@@ -103,6 +106,11 @@ proptest! {
                 Op::Reset => {
                     dedup.reset().expect("memory");
                     twin.reset();
+                }
+                Op::Restart => {
+                    let mut bytes = Vec::new();
+                    dedup.snapshot_at(&mut bytes, Tick(now), Duration::ZERO).expect("memory");
+                    dedup = builder.clone().restore(&bytes[..], Duration::ZERO).expect("as it was written").structure;
                 }
             }
         }

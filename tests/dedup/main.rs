@@ -8,4 +8,5 @@ mod exact;
 mod golden;
 mod growth;
 mod oracle;
+mod snapshot;
 mod threads;

@@ -5,5 +5,6 @@ mod common;
 
 mod errors;
 mod golden;
+mod snapshot;
 mod threads;
 mod twin;

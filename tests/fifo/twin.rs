@@ -3,7 +3,7 @@
 #![allow(clippy::expect_used)] // clippy knows tests only by their attribute
 
 use proptest::prelude::*;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, time::Duration};
 use windlass::{Entry, FifoIndex, OnPresent, PushRefused, Pushed, Tick};
 
 #[derive(Clone, Debug)]
@@ -15,6 +15,8 @@ enum Call {
     PushBatch(Vec<u64>),
     Ask(u64),
     Maintain,
+    /// Written, and restored.
+    Restart,
 }
 
 fn calls() -> impl Strategy<Value = Vec<Call>> {
@@ -27,6 +29,7 @@ fn calls() -> impl Strategy<Value = Vec<Call>> {
         1 => prop::collection::vec(key.clone(), 0..40).prop_map(Call::PushBatch),
         6 => key.prop_map(Call::Ask),
         1 => Just(Call::Maintain),
+        1 => Just(Call::Restart),
     ];
     prop::collection::vec(call, 0..400)
 }
@@ -71,7 +74,8 @@ fn plain(entry: Entry<u64>) -> (u64, u64, u64, u64) {
 }
 
 fn compare(calls: Vec<Call>, on_present: OnPresent, capacity: usize) {
-    let index = FifoIndex::builder().capacity(capacity).on_present(on_present).build().expect("valid");
+    let builder = FifoIndex::builder().capacity(capacity).on_present(on_present);
+    let mut index = builder.clone().build().expect("valid");
     let mut twin = Plain { entries: VecDeque::new(), on_present, capacity, now: 0, value: 0 };
     for call in calls {
         match call {
@@ -126,6 +130,15 @@ fn compare(calls: Vec<Call>, on_present: OnPresent, capacity: usize) {
                 assert_eq!(index.count_before(Tick(time)), before as u64);
             }
             Call::Maintain => drop(index.maintain_at(Tick(0), 4)),
+            Call::Restart => {
+                let (mut bytes, tail) = (Vec::new(), index.stats().tail);
+                let encode = |value: &u64, out: &mut Vec<u8>| out.extend_from_slice(&value.to_le_bytes());
+                index.snapshot_with(&mut bytes, Tick(0), Duration::ZERO, encode).expect("memory");
+                let decode = |value: &[u8]| value.try_into().ok().map(u64::from_le_bytes);
+                let restored = builder.clone().restore_with(&bytes[..], Duration::ZERO, decode);
+                index = restored.expect("as it was written").structure;
+                assert_eq!(index.stats().tail, tail, "numbers go on");
+            }
         }
         assert_eq!(index.len(), twin.entries.len() as u64);
         let stats = index.stats();

@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod snapshot;
 
 use common::Together;
 use proptest::prelude::*;

@@ -17,7 +17,7 @@ const LAYERS: [&[&str]; 5] = [
 ];
 
 /// The edges within a layer that are allowed.
-const SIDEWAYS: [(&str, &str); 1] = [("topk", "count")];
+const SIDEWAYS: [(&str, &str); 3] = [("topk", "count"), ("table", "codec"), ("pane", "codec")];
 
 /// Where `unsafe` may stand: a module, and the function if it is that one alone.
 const UNSAFE: [(&str, Option<&str>); 4] =

@@ -8,6 +8,7 @@ mod golden;
 mod jumps;
 mod oracles;
 mod properties;
+mod quotas;
 mod sets;
 mod shared;
 mod threads;

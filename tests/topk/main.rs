@@ -12,5 +12,6 @@ mod exports;
 mod golden;
 mod oracle;
 mod plain;
+mod snapshot;
 mod threads;
 mod upkeep;

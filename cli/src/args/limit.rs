@@ -2,7 +2,9 @@
 
 use std::{fmt, str::FromStr};
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args, ValueEnum};
 use windlass::Quota;
 
 use super::{Count, SiftArgs, StateArgs};
@@ -16,18 +18,22 @@ use super::{Count, SiftArgs, StateArgs};
 ///
 /// Up to a million clients are counted one by one, in memory beside --max-memory: about 70 MB, and up to 350 bytes for each that is
 /// denied. Events of further ones are judged as exactly, and not listed.
+///
+/// With --policy several limits are tried at once, each with its own key and quota: an event passes if all of them allow it, and is charged
+/// by all, or by none. The summary tells what each of them denied.
 #[derive(Debug, Args)]
-#[command(mut_arg("capacity", |arg| arg.visible_alias("clients").requires("key").help(
+#[command(group = ArgGroup::new("who").args(["key", "policy"]))]
+#[command(mut_arg("capacity", |arg| arg.visible_alias("clients").requires("key").conflicts_with("policy").help(
     "How many clients to have room for at first: 500000, 64k, 1M. It grows; with sliding-log it does not [default: 1M]"
 )))]
-#[command(mut_arg("max_memory", |arg| arg.requires("key")))]
+#[command(mut_arg("max_memory", |arg| arg.requires("key").conflicts_with("policy")))]
 #[command(mut_arg("seed", |arg| arg.help(
     "Seed of the hash. Fixed, so that runs repeat; choose a secret one if others can choose the clients' names"
 )))]
-#[command(mut_arg("each", |arg| arg.requires("key").help(
+#[command(mut_arg("each", |arg| arg.requires("who").help(
     "jsonl: this field is an array and every element an event; `@` is the element, and the key is what is written out"
 )))]
-#[command(mut_arg("source", |arg| arg.requires("key").help(
+#[command(mut_arg("source", |arg| arg.requires("who").help(
     "Clients of different sources never meet: this field says which source"
 )))]
 #[command(mut_arg("lateness", |arg| arg.help(
@@ -40,8 +46,12 @@ pub(crate) struct LimitArgs {
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
     /// So many events in so long: 100/60s, 10/s, 5/250ms
-    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true)]
-    pub(crate) limit: Limit,
+    #[arg(long, value_name = "N/DUR", allow_hyphen_values = true, required_unless_present = "policy")]
+    pub(crate) limit: Option<Limit>,
+    /// Several limits, from a TOML file: a table [[limit]] for each, with its name, its quota = "N/DUR", and if they differ from the defaults
+    /// key = "FIELD" or ["FIELD", ..] (else one limit for all), burst, algorithm, clients (how many to have room for, 1000000) and on_unknown
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["limit", "algorithm", "burst"])]
+    pub(crate) policy: Option<PathBuf>,
     /// How it is counted
     #[arg(long, value_enum, default_value_t = AlgorithmKind::Gcra)]
     pub(crate) algorithm: AlgorithmKind,
@@ -54,7 +64,7 @@ pub(crate) struct LimitArgs {
     #[command(flatten)]
     pub(crate) state: StateArgs,
     /// What clients get for whom there is no room, at --max-memory
-    #[arg(long, value_enum, default_value_t = UnknownKind::Deny, requires = "key", help_heading = "Memory")]
+    #[arg(long, value_enum, default_value_t = UnknownKind::Deny, requires = "key", conflicts_with = "policy", help_heading = "Memory")]
     pub(crate) on_unknown: UnknownKind,
     #[command(flatten)]
     pub(crate) sift: SiftArgs,

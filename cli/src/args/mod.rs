@@ -16,7 +16,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
-pub(crate) use limit::{AlgorithmKind, LimitArgs, PassedKind, UnknownKind};
+pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind};
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use rank::RankArgs;
 pub(crate) use ring::{Change, RingArgs, Weighted};

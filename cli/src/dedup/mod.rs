@@ -31,6 +31,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     let need = Need {
         key: &args.id,
         option: "--id",
+        parts: &[],
         may_be_none: false,
         names: None,
         text: args.emit != EmitKind::None,

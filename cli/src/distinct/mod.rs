@@ -91,6 +91,7 @@ pub(crate) fn run(args: &DistinctArgs) -> Result<(), Failure> {
     let need = Need {
         key: &args.id,
         option: "--id",
+        parts: &[],
         may_be_none: false,
         names: None,
         text: false,

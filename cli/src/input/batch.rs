@@ -50,6 +50,8 @@ pub(super) enum Names<'a> {
 pub(crate) struct Batch<'a> {
     /// Key and tick of each.
     pub(crate) events: &'a [(KeyHash, Tick)],
+    /// Of several keys: those of the events, one after the other, as many for each.
+    pub(crate) parts: &'a [KeyHash],
     pub(super) spans: &'a [Span],
     pub(super) text: Text<'a>,
     /// With `--each` the ids' fields: spans point to these, and these into the text.

@@ -154,6 +154,7 @@ mod tests {
         let need = Need {
             key: &key,
             option: "--id",
+            parts: &[],
             may_be_none: false,
             names: Some(256),
             text: true,

@@ -25,6 +25,7 @@ pub(crate) struct Maker {
     missing: Missing,
     keep_texts: bool,
     keep_names: Option<usize>,
+    parts: Vec<usize>,
 }
 
 /// Why a record gives no event.
@@ -56,6 +57,7 @@ impl Maker {
             missing: spec.missing.clone(),
             keep_texts: spec.text,
             keep_names: spec.names,
+            parts: spec.parts.clone(),
         }
     }
 
@@ -95,6 +97,12 @@ impl Maker {
         };
         if let Some(most) = self.keep_names {
             put_name(source.iter().chain(&*key), most, made)?;
+        }
+        let mut fields = &*key;
+        for &part in &self.parts {
+            let (own, others) = fields.split_at(part.min(fields.len()));
+            made.parts.push(seed.hash_fields(own));
+            fields = others;
         }
         made.events.push((hash, tick));
         made.spans.push(span);

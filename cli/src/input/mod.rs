@@ -146,7 +146,8 @@ impl Input {
         let (made, header) = (&self.portion.made, self.header.as_deref());
         let pieces = made.pieces();
         let (events, spans) = (&made.events[..], &made.spans[..]);
-        Ok(Some(Batch { events, spans, text, pieces, names, header, pause: false }))
+        let parts = &made.parts[..];
+        Ok(Some(Batch { events, parts, spans, text, pieces, names, header, pause: false }))
     }
 
     fn sort_all(&mut self) -> Result<Sorter, Failure> {

@@ -192,6 +192,7 @@ mod tests {
         let need = Need {
             key: &[],
             option: "--id",
+            parts: &[],
             may_be_none: false,
             names: None,
             text: true,

@@ -1,6 +1,6 @@
 //! A block on its way: read, parsed, judged, and used again.
 
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 use windlass::{KeyHash, Tick};
 
@@ -46,9 +46,11 @@ impl Portion {
         pause: bool,
     ) -> Batch<'a> {
         let (events, spans) = (&self.made.events[first..last], &self.made.spans[first..last]);
+        let parts = self.made.parts_of(first..last);
         let names = Names::Spans(self.made.names.get(first..last).unwrap_or(&[]), &self.made.name_texts);
         Batch {
             events,
+            parts,
             spans,
             text: Text::Block(self.text()),
             pieces: self.made.pieces(),
@@ -69,6 +71,8 @@ impl Portion {
 pub(super) struct Made {
     pub(super) events: Vec<(KeyHash, Tick)>,
     pub(super) spans: Vec<Span>,
+    /// Of several keys: those of the events, one after the other.
+    pub(super) parts: Vec<KeyHash>,
     /// With `--each` an event has no record of its own: its id is its text. The id's fields, a span each; those that all events of a line have
     /// in common stand in the texts once.
     pub(super) pieces: Vec<Span>,
@@ -83,6 +87,7 @@ pub(super) struct Made {
 /// How far a [`Made`] had come.
 pub(super) struct Mark {
     events: usize,
+    parts: usize,
     pieces: usize,
     texts: usize,
     name_texts: usize,
@@ -92,6 +97,7 @@ impl Made {
     pub(super) fn mark(&self) -> Mark {
         Mark {
             events: self.events.len(),
+            parts: self.parts.len(),
             pieces: self.pieces.len(),
             texts: self.texts.len(),
             name_texts: self.name_texts.len(),
@@ -102,10 +108,17 @@ impl Made {
     pub(super) fn back_to(&mut self, mark: &Mark) {
         self.events.truncate(mark.events);
         self.spans.truncate(mark.events);
+        self.parts.truncate(mark.parts);
         self.pieces.truncate(mark.pieces);
         self.texts.truncate(mark.texts);
         self.names.truncate(mark.events);
         self.name_texts.truncate(mark.name_texts);
+    }
+
+    /// The keys of some events.
+    pub(super) fn parts_of(&self, events: Range<usize>) -> &[KeyHash] {
+        let each = self.parts.len() / self.events.len().max(1);
+        &self.parts[events.start * each..events.end * each]
     }
 
     pub(super) fn pieces(&self) -> Option<&[Span]> {
@@ -118,7 +131,7 @@ impl Made {
         if self.events.capacity().max(self.pieces.capacity()) > BLOCK || texts > 4 * BLOCK {
             *self = Made::default();
         }
-        self.back_to(&Mark { events: 0, pieces: 0, texts: 0, name_texts: 0 });
+        self.back_to(&Mark { events: 0, parts: 0, pieces: 0, texts: 0, name_texts: 0 });
     }
 }
 

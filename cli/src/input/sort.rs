@@ -16,6 +16,8 @@ const CHUNK: usize = 8 << 20;
 struct Kept {
     event: (KeyHash, Tick),
     text: Kind,
+    /// Its keys, if it has several, from here on.
+    parts: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +35,9 @@ pub(crate) struct Sorter {
     pieces: Vec<Span>,
     /// Pieces of an event.
     each: usize,
+    parts: Vec<KeyHash>,
+    /// Keys of an event.
+    parts_each: usize,
     /// If keys will be told.
     names: HashMap<KeyHash, Box<[u8]>>,
     next: usize,
@@ -43,6 +48,11 @@ impl Sorter {
     pub(super) fn add(&mut self, made: &Made, text: Option<&[u8]>) {
         // Where the pieces of the event before were, and where they are kept.
         let mut before: Vec<(Span, Span)> = Vec::new();
+        let mut parts = self.parts.len();
+        self.parts.extend_from_slice(&made.parts);
+        if !made.events.is_empty() {
+            self.parts_each = made.parts.len() / made.events.len();
+        }
         for (&event, &span) in made.events.iter().zip(&made.spans) {
             let text = match (text, made.pieces()) {
                 (None, _) => Kind::Record(Span::default()),
@@ -61,7 +71,8 @@ impl Sorter {
                     Kind::Pieces(first)
                 }
             };
-            self.kept.push(Kept { event, text });
+            self.kept.push(Kept { event, text, parts });
+            parts += self.parts_each;
         }
         for ((hash, _), name) in made.events.iter().zip(&made.names) {
             self.names.entry(*hash).or_insert_with(|| name.of(&made.name_texts).into());
@@ -98,6 +109,7 @@ impl Sorter {
         let batch = &self.kept[self.next..(self.next + BATCH).min(self.kept.len())];
         for kept in batch {
             made.events.push(kept.event);
+            made.parts.extend_from_slice(&self.parts[kept.parts..][..self.parts_each]);
             made.spans.push(match kept.text {
                 Kind::Record(span) => span,
                 Kind::Pieces(first) => {

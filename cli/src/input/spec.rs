@@ -20,6 +20,8 @@ pub(crate) struct Need<'a> {
     pub(crate) key: &'a [String],
     /// The option that named them, for messages.
     pub(crate) option: &'static str,
+    /// Of several keys: how many of the fields, in order, belong to each ([`super::Batch::parts`]). The event's own key is of all of them.
+    pub(crate) parts: &'a [usize],
     /// Without fields all events have one key.
     pub(crate) may_be_none: bool,
     /// The keys will be told ([`super::Batch::name`]), this much of each: they may come beside long arrays.
@@ -37,6 +39,7 @@ pub(crate) struct Spec {
     pub(crate) sources: Vec<(Source, Format)>,
     pub(crate) header: bool,
     key: Vec<String>,
+    pub(crate) parts: Vec<usize>,
     may_be_none: bool,
     source: Option<String>,
     each: Option<String>,
@@ -65,6 +68,7 @@ impl Spec {
             sources: sources.into_iter().map(|s| (s.clone(), format(&s))).collect(),
             header: args.header,
             key: need.key.to_vec(),
+            parts: need.parts.to_vec(),
             may_be_none: need.may_be_none,
             source: args.source.clone(),
             each: args.each.clone(),

@@ -7,7 +7,7 @@ use windlass::{
 };
 
 use crate::{
-    args::{AlgorithmKind, LimitArgs, UnknownKind},
+    args::{AlgorithmKind, Limit, LimitArgs, UnknownKind},
     failure::Failure,
     metrics::Metrics,
     output, room,
@@ -36,7 +36,8 @@ pub(super) struct Delays {
 
 impl Judge {
     pub(super) fn new(args: &LimitArgs) -> Result<Judge, Failure> {
-        let quota = args.burst.map_or(args.limit.0, |burst| args.limit.0.burst(burst.0));
+        let limit = args.limit.ok_or_else(|| Failure::bad("--limit N/DUR, or --policy FILE"))?;
+        let quota = args.burst.map_or(limit.0, |burst| limit.0.burst(burst.0));
         let keyed = !args.key.is_empty();
         let seed = Seed(args.state.seed);
         let limiter = KeyedLimiter::builder(quota)
@@ -62,7 +63,7 @@ impl Judge {
             }
             (_, most) => limiter.max_memory(most.map_or(u64::MAX, |most| most.0)),
         };
-        let limiter = limiter.build().map_err(|error| refused(args, &error))?;
+        let limiter = limiter.build().map_err(|error| refused(args, limit, &error))?;
         let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // Less what it keeps for late events and for the windows before the first.
         let before = nanos(args.sift.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
@@ -111,9 +112,9 @@ impl Judge {
 }
 
 /// Somewhat less than any algorithm has stamps for, in nanoseconds: the log for 2^48 microseconds, others for 2^58 ns.
-const STAMPS: u64 = (1 << 48) * 1000 - (1 << 43);
+pub(super) const STAMPS: u64 = (1 << 48) * 1000 - (1 << 43);
 
-fn algorithm(kind: AlgorithmKind) -> Algorithm {
+pub(super) fn algorithm(kind: AlgorithmKind) -> Algorithm {
     match kind {
         AlgorithmKind::Gcra => Algorithm::Gcra,
         AlgorithmKind::FixedWindow => Algorithm::FixedWindow,
@@ -125,10 +126,10 @@ fn algorithm(kind: AlgorithmKind) -> Algorithm {
 }
 
 /// The builder's error in the words of the command line.
-fn refused(args: &LimitArgs, error: &ConfigError) -> Failure {
+fn refused(args: &LimitArgs, limit: Limit, error: &ConfigError) -> Failure {
     let given = match (error.field, args.burst) {
-        ("quota", Some(burst)) => format!("--limit {} with --burst {burst}", args.limit),
-        ("quota", None) => format!("--limit {}", args.limit),
+        ("quota", Some(burst)) => format!("--limit {limit} with --burst {burst}"),
+        ("quota", None) => format!("--limit {limit}"),
         ("burst", _) => format!("--burst {}", error.value),
         ("lateness", _) => {
             let given = format!("--lateness {}", args.sift.lateness);

@@ -2,6 +2,7 @@
 
 mod clients;
 mod judge;
+mod policy;
 mod report;
 
 use crate::{
@@ -27,25 +28,23 @@ const FIGURES: [Figure; 3] = [
 ];
 
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
+    if let Some(file) = &args.policy {
+        return policy::run(args, file);
+    }
     let mut judge = Judge::new(args)?;
     let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",
+        parts: &[],
         may_be_none: true,
         names: judge.is_keyed().then_some(NAME),
         text: args.emit != PassedKind::None,
         numbered: false,
         seed: judge.seed(),
     };
-    let passed = match args.emit {
-        PassedKind::Allowed => Passed::Marked(ALLOWED),
-        PassedKind::Denied => Passed::Marked(DENIED),
-        PassedKind::All => Passed::All,
-        PassedKind::None => Passed::None,
-    };
     let mut counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
-    let (input, took) = sift(&args.sift, need, passed, &metrics, |batch, marks| {
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, |batch, marks| {
         let trouble = judge.mark(batch.events, marks);
         counts.add(batch, marks);
         metrics.tell(&counts.figures());
@@ -53,6 +52,15 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     })?;
     let report = Report::new(args, &counts, &judge, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&judge, &input), args.emit == PassedKind::None)
+}
+
+fn passed(args: &LimitArgs) -> Passed {
+    match args.emit {
+        PassedKind::Allowed => Passed::Marked(ALLOWED),
+        PassedKind::Denied => Passed::Marked(DENIED),
+        PassedKind::All => Passed::All,
+        PassedKind::None => Passed::None,
+    }
 }
 
 #[derive(Default)]

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     let need = Need {
         key: &args.key,
         option: "--key",
+        parts: &[],
         may_be_none: false,
         names: None,
         text: false,

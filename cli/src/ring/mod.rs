@@ -28,6 +28,7 @@ pub(crate) fn run(args: &RingArgs) -> Result<(), Failure> {
     let need = Need {
         key: &args.key,
         option: "--key",
+        parts: &[],
         may_be_none: false,
         names: None,
         text: false,

@@ -80,6 +80,7 @@ fn need(args: &TopArgs) -> Need<'_> {
     Need {
         key: &args.key,
         option: "--key",
+        parts: &[],
         may_be_none: false,
         names: Some(NAME),
         text: false,

@@ -332,6 +332,8 @@ fn usage() {
     let wanted = "permits/time, like 100/60s, 10/s or 10/s burst 20 (units: ns us ms s m min h d)";
     let of_limit = |text: &str, what: &str| format!("invalid value '{text}' for '--limit <N/DUR>': {what}");
     let needs_key = "the following required arguments were not provided: --key <FIELD>".to_owned();
+    let needs_one =
+        "the following required arguments were not provided: <--key <FIELD>|--policy <FILE>>".to_owned();
     let cases: &[(&[&str], String)] = &[
         (&[], "the following required arguments were not provided: --limit <N/DUR>".into()),
         (&["--limit", "10/0s"], of_limit("10/0s", "a time of 1 ns at least")),
@@ -389,9 +391,9 @@ fn usage() {
         ),
         (&["--limit", "9/s", "--clients", "5"], needs_key.clone()),
         (&["--limit", "9/s", "--max-memory", "5M"], needs_key.clone()),
-        (&["--limit", "9/s", "--on-unknown", "allow"], needs_key.clone()),
-        (&["--limit", "9/s", "--source", "x"], needs_key.clone()),
-        (&["--limit", "9/s", "--format", "jsonl", "--each", "x"], needs_key),
+        (&["--limit", "9/s", "--on-unknown", "allow"], needs_key),
+        (&["--limit", "9/s", "--source", "x"], needs_one.clone()),
+        (&["--limit", "9/s", "--format", "jsonl", "--each", "x"], needs_one),
         (
             &["--limit", "9/s", "--key", "x"],
             "stdin: format lines has no field \"x\": each line is an id; --format tsv, csv, jsonl or combined has \

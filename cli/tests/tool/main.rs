@@ -15,6 +15,7 @@ mod limit_golden;
 mod metrics;
 mod oracle;
 mod pipes;
+mod policy;
 mod rank;
 mod ring;
 mod robust;

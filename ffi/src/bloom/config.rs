@@ -261,7 +261,7 @@ pub unsafe extern "C" fn windlass_bloom_get_plan(
 
 /// Settings that have passed what can be checked without the core.
 pub(super) struct Settings {
-    builder: BloomBuilder,
+    pub(super) builder: BloomBuilder,
 }
 
 impl Settings {
@@ -276,6 +276,18 @@ impl Settings {
 /// `config` is NULL, or points to a `windlass_bloom_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_bloom_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(
+    config: *const windlass_bloom_config,
+    seed: bool,
+) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let window_of = settings::span_of(config.unit)?;
@@ -288,8 +300,10 @@ pub(super) unsafe fn read(config: *const windlass_bloom_config) -> Result<Settin
     let mut builder = RotatingBloom::builder(window_of(config.window))
         .lateness(window_of(config.lateness))
         .error(config.error)
-        .rotation(rotation)
-        .seed(Seed(config.seed));
+        .rotation(rotation);
+    if seed {
+        builder = builder.seed(Seed(config.seed));
+    }
     // 0 and WINDLASS_NO_LIMIT stand for what the builder does by itself.
     match config.layout.checked_sub(1).map(|i| LAYOUTS.get(i as usize)) {
         None => {}

@@ -13,6 +13,8 @@ pub mod panes;
 
 pub mod upkeep;
 
+pub mod snapshot;
+
 #[cfg(test)]
 mod tests;
 

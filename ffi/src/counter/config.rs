@@ -110,7 +110,7 @@ pub unsafe extern "C" fn windlass_counter_config_memory_bytes(
 
 /// Settings that have passed what can be checked without the core.
 pub(super) struct Settings {
-    builder: CounterBuilder,
+    pub(super) builder: CounterBuilder,
 }
 
 impl Settings {
@@ -125,14 +125,28 @@ impl Settings {
 /// `config` is NULL, or points to a `windlass_counter_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_counter_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(
+    config: *const windlass_counter_config,
+    seed: bool,
+) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let span = settings::span_of(config.unit)?;
     let capacity = settings::many("capacity", config.capacity)?;
     let mut builder = WindowedCounter::builder(span(config.window), span(config.pane))
         .lateness(span(config.lateness))
-        .capacity(capacity)
-        .seed(Seed(config.seed));
+        .capacity(capacity);
+    if seed {
+        builder = builder.seed(Seed(config.seed));
+    }
     if config.max_memory != 0 {
         builder = builder.max_memory(config.max_memory);
     }

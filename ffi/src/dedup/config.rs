@@ -155,7 +155,7 @@ pub unsafe extern "C" fn windlass_dedup_config_memory_bytes(
 
 /// Settings that have passed what can be checked without the core.
 pub(super) struct Settings {
-    builder: DedupBuilder,
+    pub(super) builder: DedupBuilder,
 }
 
 impl Settings {
@@ -169,6 +169,18 @@ impl Settings {
 /// # Safety
 /// `config` is NULL, or points to a `windlass_dedup_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(
+    config: *const windlass_dedup_config,
+    seed: bool,
+) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     let reserved = config.reserved.into_iter().chain([config.reserved0.into(), config.reserved1.into()]);
@@ -202,10 +214,10 @@ pub(super) unsafe fn read(config: *const windlass_dedup_config) -> Result<Settin
     let builder = Dedup::builder(window_of(config.window))
         .lateness(window_of(config.lateness))
         .capacity(capacity)
-        .seed(Seed(config.seed))
         .identity(identity)
         .refresh(refresh)
         .on_full(on_full);
+    let builder = if seed { builder.seed(Seed(config.seed)) } else { builder };
     let builder = match config.max_memory {
         0 => builder,
         bytes => builder.max_memory(bytes),

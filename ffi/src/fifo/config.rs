@@ -98,7 +98,7 @@ pub unsafe extern "C" fn windlass_fifo_config_memory_bytes(
 
 /// Settings that have passed what can be checked without the core.
 pub(super) struct Settings {
-    builder: FifoBuilder,
+    pub(super) builder: FifoBuilder,
 }
 
 impl Settings {
@@ -115,6 +115,15 @@ impl Settings {
 /// `config` is NULL, or points to a `windlass_fifo_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_fifo_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(config: *const windlass_fifo_config, seed: bool) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let on_present = match config.on_present {
@@ -126,7 +135,10 @@ pub(super) unsafe fn read(config: *const windlass_fifo_config) -> Result<Setting
         }
     };
     let capacity = settings::many("capacity", config.capacity)?;
-    let mut builder = FifoIndex::builder().capacity(capacity).seed(Seed(config.seed)).on_present(on_present);
+    let mut builder = FifoIndex::builder().capacity(capacity).on_present(on_present);
+    if seed {
+        builder = builder.seed(Seed(config.seed));
+    }
     if config.max_memory != 0 {
         builder = builder.max_memory(config.max_memory);
     }

@@ -15,6 +15,8 @@ pub mod batch;
 
 pub mod stats;
 
+pub mod snapshot;
+
 #[cfg(test)]
 mod tests;
 mod value;

@@ -23,6 +23,10 @@ impl Value {
         }
     }
 
+    pub(super) fn of(value: &[u8]) -> Option<Value> {
+        Some(Value::new(value))
+    }
+
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Value::Short { len, bytes } => &bytes[..usize::from(*len)],

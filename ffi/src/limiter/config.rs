@@ -35,6 +35,10 @@ pub const WINDLASS_ALGORITHM_SLIDING_LOG: u32 = 5;
 pub const WINDLASS_ON_UNKNOWN_DENY: u32 = 0;
 /// on_unknown: such a client is allowed, and not charged.
 pub const WINDLASS_ON_UNKNOWN_ALLOW: u32 = 1;
+/// on_unknown: such a client shares one of shared_cells with others, by its hash. What a cell has taken
+/// is no less than what each of its clients has: none gets more than its quota from it, and one may
+/// be denied for what others have taken. Not with WINDLASS_ALGORITHM_SLIDING_LOG, nor in a set.
+pub const WINDLASS_ON_UNKNOWN_SHARE: u32 = 2;
 
 /// Settings. Fill it with windlass_limiter_config_init, then set permits and per_ns (or both by
 /// windlass_limiter_config_quota), and what else should differ from the defaults.
@@ -72,10 +76,14 @@ pub struct windlass_limiter_config {
     /// How it counts: WINDLASS_ALGORITHM_GCRA (the default), or another WINDLASS_ALGORITHM_.
     pub algorithm: u32,
     /// What a client gets that it does not know, when it is full: WINDLASS_ON_UNKNOWN_DENY (the
-    /// default) or WINDLASS_ON_UNKNOWN_ALLOW.
+    /// default), WINDLASS_ON_UNKNOWN_ALLOW or WINDLASS_ON_UNKNOWN_SHARE.
     pub on_unknown: u32,
+    /// With WINDLASS_ON_UNKNOWN_SHARE: how many cells such clients share, of 8 bytes each; 1 to 2^28.
+    /// Of n such clients at a time n / shared_cells share one, beside itself, on average. Else 0, the
+    /// default.
+    pub shared_cells: u64,
     /// 0.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 // SAFETY: repr(C), integers only, no padding (asserted below), `struct_size` first.
@@ -94,7 +102,8 @@ unsafe impl Plain for windlass_limiter_config {
         seed: 0,
         algorithm: WINDLASS_ALGORITHM_GCRA,
         on_unknown: WINDLASS_ON_UNKNOWN_DENY,
-        reserved: [0; 4],
+        shared_cells: 0,
+        reserved: [0; 3],
     };
 }
 
@@ -232,13 +241,15 @@ pub(crate) fn algorithm(number: u32) -> Result<Algorithm, Failure> {
     })
 }
 
-/// What a WINDLASS_ON_UNKNOWN_ stands for.
-pub(crate) fn on_unknown(number: u32) -> Result<OnUnknown, Failure> {
+/// What a WINDLASS_ON_UNKNOWN_ stands for, with so many cells.
+pub(crate) fn on_unknown(number: u32, cells: u64) -> Result<OnUnknown, Failure> {
     match number {
+        WINDLASS_ON_UNKNOWN_SHARE => Ok(OnUnknown::Share(settings::many("shared_cells", cells)?)),
+        _ if cells > 0 => wrong("shared_cells", cells, "0, but with WINDLASS_ON_UNKNOWN_SHARE"),
         WINDLASS_ON_UNKNOWN_DENY => Ok(OnUnknown::Deny),
         WINDLASS_ON_UNKNOWN_ALLOW => Ok(OnUnknown::Allow),
         other => {
-            let limit = "WINDLASS_ON_UNKNOWN_DENY (0) or WINDLASS_ON_UNKNOWN_ALLOW (1)";
+            let limit = "WINDLASS_ON_UNKNOWN_DENY (0), WINDLASS_ON_UNKNOWN_ALLOW (1) or WINDLASS_ON_UNKNOWN_SHARE (2)";
             wrong("on_unknown", other, limit)
         }
     }
@@ -251,7 +262,7 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved)?;
     let algorithm = algorithm(config.algorithm)?;
-    let on_unknown = on_unknown(config.on_unknown)?;
+    let on_unknown = on_unknown(config.on_unknown, config.shared_cells)?;
     let clients = settings::many("clients", config.clients)?;
     let quota = Quota::new(config.permits, Duration::from_nanos(config.per_ns));
     let quota = if config.burst == 0 { quota } else { quota.burst(config.burst) };

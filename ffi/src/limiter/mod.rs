@@ -15,6 +15,8 @@ pub mod upkeep;
 
 pub mod global;
 
+pub mod live;
+
 #[cfg(test)]
 mod tests;
 

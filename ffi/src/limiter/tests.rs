@@ -110,9 +110,19 @@ fn wrong_settings() {
     both_say(|c| (c.algorithm, c.burst) = (3, 9), "burst: 9 is out of range: 10, the quota's, or none");
     both_say(|c| (c.algorithm, c.permits) = (4, 1 << 20), "quota: 1048576/s is out of range: ");
     both_say(|c| c.algorithm = 6, "algorithm: 6 is out of range: a WINDLASS_ALGORITHM_ (0 to 5)");
-    both_say(|c| c.on_unknown = 2, "on_unknown: 2 is out of range: WINDLASS_ON_UNKNOWN_DENY (0) or ");
+    both_say(|c| c.on_unknown = 3, "on_unknown: 3 is out of range: WINDLASS_ON_UNKNOWN_DENY (0), ");
+    both_say(|c| c.shared_cells = 5, "shared_cells: 5 is out of range: 0, but with ");
+    says(|c| c.on_unknown = 2, "on_unknown: 0 cells is out of range: 1 to 2^28 cells");
+    says(
+        |c| (c.on_unknown, c.shared_cells) = (2, (1 << 28) + 1),
+        "on_unknown: 268435457 cells is out of range: ",
+    );
+    says(
+        |c| (c.on_unknown, c.shared_cells, c.algorithm) = (2, 1, 5),
+        "on_unknown: shared cells is out of range: ",
+    );
     both_say(|c| c.flags = 1, "flags: 1 is out of range: 0");
-    both_say(|c| c.reserved[3] = 5, "reserved: 5 is out of range: 0");
+    both_say(|c| c.reserved[2] = 5, "reserved: 5 is out of range: 0");
     says(|c| c.clients = 0, "clients: 0 is out of range: 1 to ");
     says(|c| c.clients = u64::MAX, "clients: 18446744073709551615 is out of range: 1 to ");
     says(|c| c.lateness_ns = u64::MAX, "lateness: ");

@@ -136,5 +136,5 @@ unsafe fn rule(limit: &windlass_limit_rule) -> Result<LimitRule, Failure> {
         0 => LimitRule::global(name, quota),
         clients => LimitRule::keyed(name, quota).clients(clients),
     };
-    Ok(rule.algorithm(algorithm(limit.algorithm)?).on_unknown(on_unknown(limit.on_unknown)?))
+    Ok(rule.algorithm(algorithm(limit.algorithm)?).on_unknown(on_unknown(limit.on_unknown, 0)?))
 }

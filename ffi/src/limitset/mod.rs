@@ -6,6 +6,8 @@ pub mod check;
 
 pub mod hold;
 
+pub mod live;
+
 pub mod stats;
 
 use windlass::LimitSet;

@@ -1,6 +1,6 @@
 //! Settings.
 
-use windlass::{ConfigError, HashRing, Seed};
+use windlass::{ConfigError, HashRing, HashRingBuilder, Seed};
 
 use crate::{
     boundary::{Failure, guard},
@@ -74,5 +74,10 @@ pub(super) unsafe fn read(config: *const windlass_ring_config) -> Result<Setting
 impl Settings {
     pub(super) fn build(&self) -> Result<HashRing, ConfigError> {
         HashRing::builder().vnodes(self.0.vnodes).seed(Seed(self.0.seed)).build()
+    }
+
+    /// To restore one: the seed is the snapshot's.
+    pub(super) fn without_seed(&self) -> HashRingBuilder {
+        HashRing::builder().vnodes(self.0.vnodes)
     }
 }

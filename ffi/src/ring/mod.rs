@@ -11,6 +11,8 @@ pub mod batch;
 
 pub mod stats;
 
+pub mod snapshot;
+
 #[cfg(test)]
 mod tests;
 

@@ -115,7 +115,7 @@ pub unsafe extern "C" fn windlass_topk_config_memory_bytes(
 
 /// Settings that have passed what can be checked without the core.
 pub(super) struct Settings {
-    builder: TopKBuilder,
+    pub(super) builder: TopKBuilder,
 }
 
 impl Settings {
@@ -130,6 +130,15 @@ impl Settings {
 /// `config` is NULL, or points to a `windlass_topk_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_topk_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(config: *const windlass_topk_config, seed: bool) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let span = settings::span_of(config.unit)?;
@@ -137,8 +146,10 @@ pub(super) unsafe fn read(config: *const windlass_topk_config) -> Result<Setting
     let k = usize::try_from(config.k).or_else(|_| settings::wrong("k", config.k, "1 to the capacity"))?;
     let mut builder = TopK::builder(span(config.window), span(config.pane), k)
         .lateness(span(config.lateness))
-        .capacity(capacity)
-        .seed(Seed(config.seed));
+        .capacity(capacity);
+    if seed {
+        builder = builder.seed(Seed(config.seed));
+    }
     if config.max_memory != 0 {
         builder = builder.max_memory(config.max_memory);
     }

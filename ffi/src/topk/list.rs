@@ -1,15 +1,12 @@
 //! Lists, into the caller's arrays: all of one or nothing.
 
-use std::mem::MaybeUninit;
-
-use windlass::{Tick, TopK, TopKey, TopSnapshot};
+use windlass::{Tick, TopK};
 
 use super::windlass_topk;
 use crate::{
-    boundary::{guard, room},
-    handle::core,
-    sized::{self, Plain},
-    status::{WINDLASS_E_NULL, WINDLASS_E_TOO_SMALL, WINDLASS_OK, windlass_status},
+    lists::{Out, answer},
+    sized::Plain,
+    status::windlass_status,
 };
 
 /// Bytes, as they were added.
@@ -18,6 +15,10 @@ pub const WINDLASS_KEY_BYTES: u32 = 0;
 pub const WINDLASS_KEY_U64: u32 = 1;
 /// A hash: 16 bytes, a windlass_hash as it lies in memory.
 pub const WINDLASS_KEY_HASH: u32 = 2;
+/// Is added to the kind of a key that is in a namespace: the length of the namespace's name (4 bytes, a
+/// uint32_t as it lies in memory), the name, and then the key. Such keys come from Rust alone, in
+/// exports.
+pub const WINDLASS_KEY_NAMESPACED: u32 = 4;
 
 /// A key of a list. Its bytes are keys[key_at] up to, but not with, keys[key_at + key_len]. This struct
 /// does not grow.
@@ -28,7 +29,8 @@ pub struct windlass_top_row {
     pub key_at: u64,
     /// How many there are.
     pub key_len: u32,
-    /// WINDLASS_KEY_BYTES, WINDLASS_KEY_U64 or WINDLASS_KEY_HASH.
+    /// WINDLASS_KEY_BYTES, WINDLASS_KEY_U64 or WINDLASS_KEY_HASH; in namespaces WINDLASS_KEY_NAMESPACED
+    /// more for each.
     pub kind: u32,
     /// How often it was seen. UINT64_MAX: 2^63 times or more.
     pub count: u64,
@@ -168,95 +170,4 @@ pub unsafe extern "C" fn windlass_topk_top_complete(
     let ask = |topk: &TopK, out: Out<'_>| out.put(&topk.top_complete_at(Tick(now)));
     // SAFETY: the caller's promise.
     unsafe { answer(topk, list, struct_size, rows, row_room, keys, key_room, ask) }
-}
-
-/// Where a list goes.
-struct Out<'a> {
-    list: *mut windlass_top_list,
-    struct_size: u32,
-    rows: &'a mut [MaybeUninit<windlass_top_row>],
-    keys: &'a mut [MaybeUninit<u8>],
-}
-
-/// Checks all arguments, then asks.
-///
-/// # Safety
-/// `topk` as `core` has it, `list` as `sized::write`, `rows` and `keys` as `room`.
-#[allow(clippy::too_many_arguments)] // those of the functions
-unsafe fn answer(
-    topk: *const windlass_topk,
-    list: *mut windlass_top_list,
-    struct_size: u32,
-    rows: *mut windlass_top_row,
-    row_room: usize,
-    keys: *mut u8,
-    key_room: usize,
-    ask: impl FnOnce(&TopK, Out<'_>) -> Result<windlass_status, windlass_status>,
-) -> windlass_status {
-    guard(|| {
-        // SAFETY: the caller's promise.
-        let topk = unsafe { core(topk) }?;
-        if list.is_null() || (rows.is_null() && row_room > 0) || (keys.is_null() && key_room > 0) {
-            return Err(WINDLASS_E_NULL);
-        }
-        sized::check::<windlass_top_list>(struct_size)?;
-        // SAFETY: the caller's promise.
-        let rows = unsafe { room(rows, row_room) }?;
-        // SAFETY: the caller's promise.
-        let keys = unsafe { room(keys, key_room) }?;
-        ask(topk, Out { list, struct_size, rows, keys })
-    })
-}
-
-impl Out<'_> {
-    /// All of it, or the head alone.
-    fn put(self, from: &TopSnapshot) -> Result<windlass_status, windlass_status> {
-        let key_bytes: usize = from.rows.iter().map(|row| bytes_of(&row.key, |_, bytes| bytes.len())).sum();
-        let head = windlass_top_list {
-            struct_size: self.struct_size.min(windlass_top_list::DEFAULT.struct_size),
-            certified: from.certified.into(),
-            rows: from.rows.len() as u64,
-            key_bytes: key_bytes as u64,
-            as_of: from.as_of.0,
-            start: from.start.0,
-            end: from.end.0,
-            total: from.total,
-            tail: from.tail,
-        };
-        // SAFETY: the promise of `answer`.
-        unsafe { sized::write(self.list, &head, self.struct_size) }?;
-        if from.rows.len() > self.rows.len() || key_bytes > self.keys.len() {
-            return Err(WINDLASS_E_TOO_SMALL);
-        }
-        let mut at = 0;
-        for (to, row) in self.rows.iter_mut().zip(&from.rows) {
-            bytes_of(&row.key, |kind, bytes| {
-                let place = self.keys[at..][..bytes.len()].iter_mut();
-                place.zip(bytes).for_each(|(to, &byte)| *to = MaybeUninit::new(byte));
-                to.write(windlass_top_row {
-                    key_at: at as u64,
-                    // At most WINDLASS_TOPK_MAX_LEN.
-                    key_len: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
-                    kind,
-                    count: row.count,
-                    lower: row.lower,
-                    upper: row.upper,
-                });
-                at += bytes.len();
-            });
-        }
-        Ok(WINDLASS_OK)
-    }
-}
-
-/// A key's kind and bytes, as C gets them.
-fn bytes_of<R>(key: &TopKey, with: impl FnOnce(u32, &[u8]) -> R) -> R {
-    match key {
-        TopKey::Bytes(bytes) => with(WINDLASS_KEY_BYTES, bytes),
-        TopKey::Number(number) => with(WINDLASS_KEY_U64, &number.to_ne_bytes()),
-        // As the fields of a windlass_hash.
-        TopKey::Hash(hi, lo) => with(WINDLASS_KEY_HASH, [lo.to_ne_bytes(), hi.to_ne_bytes()].as_flattened()),
-        // There is no call that adds others.
-        other => with(WINDLASS_KEY_BYTES, other.to_string().as_bytes()),
-    }
 }

@@ -4,13 +4,14 @@
 
 use std::ptr::{null, null_mut};
 
-use windlass::{Seed, Tick, TopK, TopKey, TopSnapshot, Window};
+use windlass::{Seed, Tick, TopK, TopKey, Window};
 
 use super::{batch::*, config::*, list::*, single::*, stats::*, upkeep::*, *};
 use crate::{
     counter::{WINDLASS_COUNTED, WINDLASS_LATE, WINDLASS_NO_ROOM, batch::windlass_tally},
     dedup::config::WINDLASS_UNIT_EVENTS,
     hash::windlass_hash,
+    lists::tests::{Got, as_c, got},
     sized::Plain,
     status::{
         WINDLASS_E_ARG, WINDLASS_E_JUMP, WINDLASS_E_NULL, WINDLASS_E_OFFSETS, WINDLASS_E_RANGE,
@@ -47,14 +48,6 @@ fn made() -> (Handle, TopK) {
     (Handle(handle), ours.capacity(100).seed(Seed(7)).build().expect("valid"))
 }
 
-/// What a call gave: the head, and key and figures of each row.
-#[derive(Debug, PartialEq)]
-struct Got {
-    status: i32,
-    list: windlass_top_list,
-    rows: Vec<(TopKey, u64, u64, u64)>,
-}
-
 /// Which list.
 #[derive(Clone, Copy)]
 enum Ask {
@@ -66,57 +59,16 @@ enum Ask {
 
 /// .. into arrays for so many rows and bytes of keys.
 fn list(c: &Handle, ask: Ask, room: (usize, usize)) -> Got {
-    let mut list = windlass_top_list::DEFAULT;
-    let (mut rows, mut keys) = (vec![windlass_top_row::default(); room.0], vec![0; room.1]);
-    let (c, l, r, k) = (c.0, &raw mut list, rows.as_mut_ptr(), keys.as_mut_ptr());
+    let c = c.0;
     // SAFETY: a live handle, a place for the head, arrays of these lengths.
-    let status = unsafe {
+    got(room, |l, r, k| unsafe {
         match ask {
             Ask::Snapshot => windlass_topk_snapshot(c, l, 64, r, room.0, k, room.1),
             Ask::Refresh(now) => windlass_topk_refresh(c, now, l, 64, r, room.0, k, room.1),
             Ask::Top(now) => windlass_topk_top(c, now, l, 64, r, room.0, k, room.1),
             Ask::Complete(now) => windlass_topk_top_complete(c, now, l, 64, r, room.0, k, room.1),
         }
-    };
-    if status != WINDLASS_OK {
-        assert_eq!((rows, keys), (vec![windlass_top_row::default(); room.0], vec![0; room.1]), "left alone");
-        return Got { status, list, rows: Vec::new() };
-    }
-    let number = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
-    let key = |row: &windlass_top_row| {
-        let at = usize::try_from(row.key_at).expect("in the array");
-        let bytes = &keys[at..][..row.key_len as usize];
-        match row.kind {
-            WINDLASS_KEY_BYTES => TopKey::Bytes(bytes.into()),
-            WINDLASS_KEY_U64 => TopKey::Number(number(bytes)),
-            _ => TopKey::Hash(number(&bytes[8..]), number(&bytes[..8])),
-        }
-    };
-    let some = &rows[..usize::try_from(list.rows).expect("few")];
-    let rows = some.iter().map(|row| (key(row), row.count, row.lower, row.upper)).collect();
-    Got { status, list, rows }
-}
-
-/// What a list of Rust's is in C.
-fn as_c(from: &TopSnapshot) -> Got {
-    let len = |key: &TopKey| match key {
-        TopKey::Bytes(bytes) => bytes.len() as u64,
-        TopKey::Number(_) => 8,
-        _ => 16,
-    };
-    let list = windlass_top_list {
-        struct_size: 64,
-        certified: from.certified.into(),
-        rows: from.rows.len() as u64,
-        key_bytes: from.rows.iter().map(|row| len(&row.key)).sum(),
-        as_of: from.as_of.0,
-        start: from.start.0,
-        end: from.end.0,
-        total: from.total,
-        tail: from.tail,
-    };
-    let rows = from.rows.iter().map(|row| (row.key.clone(), row.count, row.lower, row.upper)).collect();
-    Got { status: WINDLASS_OK, list, rows }
+    })
 }
 
 const N: usize = 200;

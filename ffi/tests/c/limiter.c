@@ -243,6 +243,89 @@ static void unknown_clients(uint32_t policy) {
     windlass_limiter_free(limiter);
 }
 
+/* Those that are not known share cells: none gets more than its quota. */
+static void shared_cells(void) {
+    windlass_limiter_config config = config_of("10/s");
+    windlass_limiter *limiter;
+    uint64_t key, allowed = 0;
+    config.clients = 1;
+    config.on_unknown = WINDLASS_ON_UNKNOWN_SHARE;
+    config.shared_cells = 1;
+    limiter = made(&config);
+    for (key = 0; key < 20000; key++) windlass_limiter_check_u64(limiter, key, 10, 1000, NULL);
+    CHECK(figures(limiter).unknown > 15000);
+    for (key = 30000; key < 30100; key++)
+        allowed += windlass_limiter_check_u64(limiter, key, 1, UINT64_C(100001000), NULL) == WINDLASS_ALLOWED;
+    /* In a tenth of a second the cell got one back. */
+    CHECK(allowed == 1);
+    windlass_limiter_free(limiter);
+}
+
+static windlass_quota quota_of(uint64_t permits) {
+    windlass_quota quota;
+    quota.permits = permits;
+    quota.per_ns = UINT64_C(60000000000);
+    quota.burst = 0;
+    return quota;
+}
+
+static uint64_t left(windlass_limiter *limiter, const char *key) {
+    windlass_admission a;
+    CHECK(windlass_limiter_peek(limiter, (const uint8_t *)key, strlen(key), 0, 0, &a) == WINDLASS_ALLOWED);
+    return a.remaining;
+}
+
+/* Another quota, for all and for one. */
+static void changing(void) {
+    const uint8_t *ann = (const uint8_t *)"ann";
+    windlass_limiter_config config = config_of("100/60s");
+    windlass_limiter *limiter = made(&config);
+    windlass_global_limiter *global = NULL;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    windlass_admission a;
+    windlass_hash hash;
+    CHECK(windlass_limiter_check(limiter, ann, 3, 60, 0, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_limiter_set_quota(limiter, quota_of(200), WINDLASS_INHERIT_PROPORTIONAL, 0, NULL) == WINDLASS_OK);
+    CHECK(left(limiter, "ann") == 80 && left(limiter, "bob") == 200);
+    CHECK(windlass_limiter_set_quota(limiter, quota_of(300), WINDLASS_INHERIT_AS_IS, 0, NULL) == WINDLASS_OK);
+    CHECK(left(limiter, "ann") == 180 && left(limiter, "bob") == 300);
+    CHECK(windlass_limiter_set_quota_for(limiter, ann, 3, quota_of(1000), WINDLASS_INHERIT_AS_IS, 0, NULL) == WINDLASS_OK);
+    CHECK(left(limiter, "ann") == 880 && left(limiter, "bob") == 300);
+    CHECK(windlass_limiter_check(limiter, ann, 3, 1001, 0, NULL) == WINDLASS_NEVER);
+    /* By its hash it is the same client. */
+    CHECK(windlass_hash_bytes(ann, 3, config.seed, &hash) == WINDLASS_OK);
+    CHECK(windlass_limiter_set_quota_for_hash(limiter, hash, quota_of(500), WINDLASS_INHERIT_PROPORTIONAL, 0, NULL) == WINDLASS_OK);
+    CHECK(left(limiter, "ann") == 440);
+    CHECK(windlass_limiter_clear_quota_for_hash(limiter, hash, WINDLASS_INHERIT_AS_IS, 0) == 1);
+    CHECK(windlass_limiter_clear_quota_for(limiter, ann, 3, WINDLASS_INHERIT_AS_IS, 0) == 0);
+    CHECK(left(limiter, "ann") == 180);
+    CHECK(windlass_limiter_set_quota_for_u64(limiter, 7, quota_of(1), WINDLASS_INHERIT_AS_IS, 0, NULL) == WINDLASS_OK);
+    CHECK(windlass_limiter_check_u64(limiter, 7, 1, 0, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_limiter_check_u64(limiter, 7, 1, 0, NULL) == WINDLASS_DENIED);
+    CHECK(windlass_limiter_clear_quota_for_u64(limiter, 7, WINDLASS_INHERIT_AS_IS, 0) == 1);
+    /* What is wrong changes nothing. */
+    CHECK(windlass_limiter_set_quota(limiter, quota_of(0), WINDLASS_INHERIT_AS_IS, 0, &error) == WINDLASS_E_ARG);
+    CHECK(strcmp(error.detail, "quota: 0/m is out of range: 1 permit at least") == 0);
+    CHECK(windlass_limiter_set_quota(limiter, quota_of(1), 2, 0, &error) == WINDLASS_E_ARG);
+    CHECK(strstr(error.detail, "inherit: 2 is out of range: ") == error.detail);
+    CHECK(windlass_limiter_set_quota_for(limiter, ann, 3, quota_of(1), 2, 0, &error) == WINDLASS_E_ARG);
+    CHECK(windlass_limiter_set_quota_for(limiter, NULL, 3, quota_of(1), 0, 0, &error) == WINDLASS_E_NULL);
+    CHECK(windlass_limiter_set_quota_for(NULL, ann, 3, quota_of(1), 0, 0, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_limiter_clear_quota_for(limiter, ann, 3, 2, 0) == WINDLASS_E_ARG);
+    CHECK(windlass_limiter_clear_quota_for(limiter, NULL, 3, 0, 0) == WINDLASS_E_NULL);
+    CHECK(windlass_limiter_set_quota(NULL, quota_of(1), 0, 0, NULL) == WINDLASS_E_NULL);
+    CHECK(left(limiter, "ann") == 180 && left(limiter, "bob") == 300);
+    windlass_limiter_free(limiter);
+
+    CHECK(windlass_global_limiter_new(&config, &global, NULL) == WINDLASS_OK);
+    CHECK(windlass_global_limiter_check(global, 60, 0, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_global_limiter_set_quota(global, quota_of(20), WINDLASS_INHERIT_PROPORTIONAL, 0, NULL) == WINDLASS_OK);
+    CHECK(windlass_global_limiter_peek(global, 0, 0, &a) == WINDLASS_ALLOWED && a.remaining == 8);
+    CHECK(windlass_global_limiter_set_quota(global, quota_of(20), 2, 0, &error) == WINDLASS_E_ARG);
+    CHECK(windlass_global_limiter_set_quota(NULL, quota_of(20), 0, 0, NULL) == WINDLASS_E_NULL);
+    windlass_global_limiter_free(global);
+}
+
 /* Up to a limit, and a bucket's time later back again. */
 static void growth(void) {
     windlass_limiter_config config = config_of("10/s");
@@ -372,6 +455,8 @@ int main(int argc, char **argv) {
     global_limiter();
     unknown_clients(WINDLASS_ON_UNKNOWN_DENY);
     unknown_clients(WINDLASS_ON_UNKNOWN_ALLOW);
+    shared_cells();
+    changing();
     growth();
     errors();
     for (algorithm = WINDLASS_ALGORITHM_GCRA; algorithm <= WINDLASS_ALGORITHM_SLIDING_LOG; algorithm++)

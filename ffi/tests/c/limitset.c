@@ -142,7 +142,9 @@ static void settings(void) {
     one.algorithm = 6;
     CHECK(refused(&one, 1, "algorithm") == WINDLASS_E_ARG);
     one = rule("unknown", 1, 1, 1);
-    one.on_unknown = 2;
+    one.on_unknown = WINDLASS_ON_UNKNOWN_SHARE;
+    CHECK(refused(&one, 1, "on_unknown") == WINDLASS_E_ARG);
+    one.on_unknown = 3;
     CHECK(refused(&one, 1, "on_unknown") == WINDLASS_E_ARG);
     one.on_unknown = 0;
     one.reserved[1] = 1;
@@ -152,6 +154,41 @@ static void settings(void) {
     CHECK(windlass_limitset_new(&config, &one, 1, NULL, NULL) == WINDLASS_E_NULL);
     CHECK(windlass_limitset_config_init(NULL, sizeof config) == WINDLASS_E_NULL);
     CHECK(windlass_limitset_config_init(&config, 3) == WINDLASS_E_STRUCT_SIZE);
+}
+
+static windlass_quota quota_of(uint64_t permits, uint64_t seconds) {
+    windlass_quota quota;
+    quota.permits = permits;
+    quota.per_ns = seconds * second;
+    quota.burst = 0;
+    return quota;
+}
+
+/* A limit of a set gets another quota: what was used and what is held is so many permits. */
+static void changing(void) {
+    windlass_limit_rule rules[2];
+    windlass_limitset *set;
+    windlass_set_admission admission;
+    windlass_reservation ticket;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    windlass_hash ann = hash("ann");
+    rules[0] = rule("user", 100, 60, 1000);
+    rules[1] = rule("all", 1000, 60, 0);
+    set = made(rules, 2);
+    CHECK(windlass_limitset_reserve(set, &ann, 1, 60, second, 0, &ticket, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_limitset_set_quota(set, "user", quota_of(200, 60), 0, NULL) == WINDLASS_OK);
+    CHECK(windlass_limitset_check(set, &ann, 1, 0, 0, &admission) == WINDLASS_ALLOWED && admission.remaining == 140);
+    CHECK(windlass_limitset_settle(set, &ticket, 10, 0, NULL) >= 0);
+    CHECK(windlass_limitset_check(set, &ann, 1, 0, 0, &admission) == WINDLASS_ALLOWED && admission.remaining == 190);
+    CHECK(windlass_limitset_set_quota(set, "none", quota_of(1, 1), 0, &error) == WINDLASS_E_ARG);
+    CHECK(strstr(error.detail, "limit: \"none\" is out of range: one of ") == error.detail);
+    CHECK(windlass_limitset_set_quota(set, "\xff", quota_of(1, 1), 0, &error) == WINDLASS_E_ARG);
+    CHECK(windlass_limitset_set_quota(set, "all", quota_of(0, 1), 0, &error) == WINDLASS_E_ARG);
+    CHECK(strstr(error.detail, "quota: 0/s of \"all\" is out of range: ") == error.detail);
+    CHECK(windlass_limitset_set_quota(set, NULL, quota_of(1, 1), 0, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_limitset_set_quota(NULL, "all", quota_of(1, 1), 0, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_limitset_check(set, &ann, 1, 0, 0, &admission) == WINDLASS_ALLOWED && admission.remaining == 190);
+    windlass_limitset_free(set);
 }
 
 enum { THREADS = 3, CALLS = 2000 };
@@ -188,6 +225,7 @@ int main(void) {
     decisions();
     holds();
     settings();
+    changing();
     threads();
     return 0;
 }

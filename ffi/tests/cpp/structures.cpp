@@ -252,6 +252,71 @@ void ring() {
 }
 
 // Of all threads that bring an id one is told that it is fresh.
+void bounded() {
+    windlass::BoundedTopKConfig config;
+    config.window(60s).pane(10s).k(3).memory(1 << 20).key_bytes(8).seed(7);
+    windlass::BoundedTopK here = made<windlass::BoundedTopK>(config), there = made<windlass::BoundedTopK>(config);
+    CHECK(here.add("/", 1s, 3).counted() && there.add("/", 2s, 4).counted() && there.add(5, 2s, 9).counted());
+    CHECK(there.add(windlass::hash("x", 7), 2s).counted());
+    CHECK(there.bounds("/", 2s).value().lower == 4 && there.bounds("/", 2s).value().upper == 4);
+    CHECK(there.bounds(5, 2s).value().lower == 9 && there.total(2s).value() == 14);
+    windlass::Packed packed;
+    CHECK(there.add_all(packed.assign(std::vector<std::string>{"a", "b", "a"}), 2s).value().counted == 3);
+    CHECK(there.add_all(std::vector<std::uint64_t>{5}, 2s, std::vector<std::uint64_t>{1}).value().counted == 1);
+    CHECK(there.add_all(std::vector<std::uint64_t>{5}, 2s, std::vector<std::uint64_t>{1, 2}).status() == WINDLASS_E_RANGE);
+    windlass::TopList list;
+    CHECK(there.refresh(2s, list) == WINDLASS_OK && list.rows.size() == 3 && list.number(list.rows[0]) == 5);
+    CHECK(there.snapshot(list) == WINDLASS_OK && list.info.certified == 1 && list.key(list.rows[1]) == "/");
+    CHECK(there.top_complete(12s, list) == WINDLASS_OK && list.info.total == 18 && there.top(12s, list) == WINDLASS_OK);
+    CHECK(there.stats().value().memory_bytes <= 1 << 20 && !there.maintain(12s, 8).failed());
+
+    // What both know, the one by bytes.
+    std::vector<std::uint8_t> bytes;
+    windlass::Export own = std::move(here.export_at(3s)).value();
+    CHECK(std::move(there.export_at(3s)).value().to_bytes(bytes) == WINDLASS_OK && bytes.size() > 100);
+    windlass::Export other = std::move(windlass::Export::from_bytes(bytes)).value();
+    CHECK(other.info().value().rows == 5 && other.list(list) == WINDLASS_OK && list.rows.size() == 5);
+    bytes[30] ^= 1;
+    CHECK(windlass::Export::from_bytes(bytes).error().status() == WINDLASS_E_FORMAT);
+    windlass::Aggregator all = std::move(windlass::Aggregator::make(2, windlass::Keys::shared)).value();
+    windlass::Aggregator part = std::move(windlass::Aggregator::make(2, windlass::Keys::shared)).value();
+    CHECK(all.add(own).status() == WINDLASS_OK && part.add(other).status() == WINDLASS_OK && all.add_all(part).status() == WINDLASS_OK);
+    CHECK(all.exports().value() == 2 && all.list(list) == WINDLASS_OK && list.info.total == 21 && list.info.certified == 1);
+    CHECK(list.rows[0].count == 10 && list.number(list.rows[0]) == 5 && list.rows[1].count == 7 && list.key(list.rows[1]) == "/");
+    const windlass::Error later = all.add(std::move(there.export_complete(30s)).value());
+    CHECK(later.status() == WINDLASS_E_MISMATCH && std::string_view(later.what()).substr(0, 9) == "interval:");
+    CHECK(all.add_all(all).status() == WINDLASS_E_ARG && all.exports().value() == 2);
+    CHECK(own.truncate(0) == WINDLASS_OK && own.info().value().tail == 3);
+    CHECK(windlass::Aggregator::make(0, windlass::Keys::split).error().status() == WINDLASS_E_ARG);
+    const windlass::TopK exact = made<windlass::TopK>(windlass::TopKConfig().window(60s).pane(10s).k(3).seed(7));
+    CHECK(exact.export_at(3s)->info().value().rows == 0 && !exact.export_complete(3s).error().status());
+}
+
+void limitset() {
+    windlass::LimitSetConfig config;
+    config.limit(windlass::LimitRule("user", 3, 60s).clients(100))
+        .limit(windlass::LimitRule("all", 4, 60s).burst(4))
+        .seed(7)
+        .reservations(2);
+    windlass::LimitSet set = made<windlass::LimitSet>(config);
+    const windlass::Hash ann[] = {config.hash("ann")}, bob[] = {config.hash("bob")};
+    CHECK(set.check(ann, 1s, 3).allowed() && set.check(ann, 1s).denied());
+    CHECK(set.check(ann, 1s).limit() == 0 && set.check(ann, 1s).retry_after() == 20s);
+    const windlass::SetAdmission last = set.check(bob, 1s);
+    CHECK(last.allowed() && last.limit() == 1 && last.remaining() == 0 && last.reset_after() == 60s);
+    CHECK(set.check(bob, 1s).denied() && config.limits[set.check(bob, 1s).limit()].name() == "all" && set.check(bob, 1s, 9).never());
+
+    const windlass::Reserved held = set.reserve(bob, 100s, 2, 30s);
+    CHECK(held.allowed() && set.check(bob, 100s, 2).denied() && set.stats().value().holds == 1);
+    CHECK(set.settle(held.ticket(), 101s, 1).settled() && set.settle(held.ticket(), 101s, 1).before());
+    const windlass::Reserved given = set.reserve(ann, 101s, 3, 30s), more = set.reserve(ann, 101s, 3, 30s);
+    CHECK(given.allowed() && more.denied() && set.cancel(given.ticket(), 101s).settled());
+    const windlass::Reserved left = set.reserve(ann, 102s, 1, 5s);
+    CHECK(left.allowed() && set.settle(left.ticket(), 200s, 1).expired() && !set.maintain(200s, 8).failed());
+    CHECK(windlass::LimitSet::make(windlass::LimitSetConfig()).error().status() == WINDLASS_E_ARG);
+    CHECK(windlass::LimitSet().check(ann, 1s).status() == WINDLASS_E_NULL);
+}
+
 void threads() {
     windlass::Dedup dedup = made<windlass::Dedup>(windlass::DedupConfig().window(1'000'000).capacity(10'000));
     std::array<std::uint64_t, 4> fresh{};
@@ -276,6 +341,8 @@ int main() {
     counts();
     fifo();
     ring();
+    bounded();
+    limitset();
     threads();
     CHECK(windlass::hash("", 0).hi == 0x99aa06d3014798d8 && windlass::hash("", 0).lo == 0x6001c324468d497f);
     CHECK(windlass::hash(0x9e3779b97f4a7c15, 0).lo == 0xe220a8397b1dcdaf && windlass::random_seed() != windlass::random_seed());

@@ -28,6 +28,11 @@ pub(crate) fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
+/// Whether the library is built with AddressSanitizer (`./check full`): then C programs are as well.
+pub(crate) fn sanitized() -> bool {
+    std::env::var("RUSTFLAGS").is_ok_and(|flags| flags.contains("sanitizer=address"))
+}
+
 /// Runs it to its end, with success.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
@@ -43,7 +48,7 @@ pub(crate) fn run(command: &mut Command) -> String {
 }
 
 /// Where libwindlass.a and libwindlass.so are. Cargo does not build them for tests, as no Rust program can link them, so it is
-/// asked to. `None` where it cannot be C's: an instrumented build needs the sanitizer's runtime.
+/// asked to. `None` where it cannot be C's.
 pub(crate) fn library() -> Option<&'static Path> {
     static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
     BUILT
@@ -52,18 +57,22 @@ pub(crate) fn library() -> Option<&'static Path> {
                 skipped("C programs are linked as Linux does");
                 return None;
             }
-            if std::env::var("RUSTFLAGS").is_ok_and(|flags| flags.contains("sanitizer")) {
-                skipped("C programs against an instrumented library");
-                return None;
-            }
-            // This test is <target>/<profile>/deps/<name>.
+            // This test is <target>/<profile>/deps/<name>; with an instrumented library, <target>/<triple>/<profile>/deps/<name>.
             let test = std::env::current_exe().expect("known");
             let profile = test.parent().and_then(Path::parent).expect("a folder for the profile");
-            let target = profile.parent().expect("a target folder");
+            let mut target = profile.parent().expect("a target folder");
             let mut cargo = Command::new(env!("CARGO"));
+            let mut triple = None;
+            if sanitized() {
+                triple = Some(target.file_name().expect("a triple"));
+                target = target.parent().expect("a target folder");
+            }
             let profile_name = if cfg!(debug_assertions) { "test" } else { "release" };
             cargo.args(["build", "--package", "windlass-ffi", "--profile", profile_name, "--target-dir"]);
             cargo.arg(target);
+            if let Some(triple) = triple {
+                cargo.arg("--target").arg(triple);
+            }
             run(cargo.current_dir(root()));
             Some(profile.to_owned())
         })
@@ -138,6 +147,9 @@ pub(crate) fn program_as(
     let name = format!("{}-{kind}-{}-{number}", source.file_stem()?.to_str()?, std::process::id());
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let mut cc = Command::new(compiler);
+    if sanitized() {
+        cc.args(["-fsanitize=address", "-fno-omit-frame-pointer"]);
+    }
     cc.args(["-x", kind, "-g", "-O1"]).args(options).args(WARNINGS).arg("-I").arg(root().join("include"));
     cc.arg(source).args(["-x", "none"]).arg(library.join("libwindlass.a")).args(STATIC_LIBS);
     run(cc.arg("-o").arg(&program));

@@ -158,6 +158,7 @@ impl LimitSetBuilder {
             Some(clients) => Refunds::new(clients.min(CELLS)),
             None => Refunds::new(1),
         };
-        Ok(Limit { name, quota, member, refunds })
+        let most = AtomicU64::new(quota.capacity());
+        Ok(Limit { name, quota, most, member, refunds })
     }
 }

@@ -18,15 +18,15 @@ use self::{
     refunds::Refunds,
 };
 use super::{
-    KeyedLimiter, Limiter, LimiterStats,
+    Inherit, KeyedLimiter, Limiter, LimiterStats,
     admission::{Admission, Answer},
     algorithm::with_judge,
     judge::Judge,
     meter::Charge,
     quota::Quota,
-    sole::{Sole, with_sole},
 };
 use crate::{
+    error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
     sync::{
@@ -34,6 +34,7 @@ use crate::{
         Ordering::{AcqRel, Relaxed},
         epoch, with_wide,
     },
+    table::Full,
     time::{Clock, Tick},
 };
 use std::{fmt, time::Duration};
@@ -96,7 +97,10 @@ pub struct LimitSet {
 
 struct Limit {
     name: String,
+    /// As built.
     quota: Quota,
+    /// The most permits that there have been at once.
+    most: AtomicU64,
     member: Member,
     refunds: Refunds,
 }
@@ -112,6 +116,10 @@ enum Member {
 pub struct LimitSetStats {
     /// Bytes of all tables.
     pub memory_bytes: u64,
+    /// Looks and charges for clients for which there was no room.
+    pub unknown: u64,
+    /// Calls from behind the horizon, of each limit that is for each client.
+    pub late: u64,
     /// Holds that have neither been settled nor run out, estimated from a sample (exact for small tables).
     pub holds: u64,
     /// How often something could not be given back, and stays charged until time gives it back.
@@ -243,7 +251,7 @@ impl LimitSet {
         let now = self.latest(now);
         let Some(holds) = &self.holds else { return Settled::Expired };
         // (No ticket of this set, if so.)
-        if self.limits.iter().any(|limit| ticket.estimate > limit.quota.capacity()) {
+        if self.limits.iter().any(|limit| ticket.estimate > limit.most.load(Relaxed)) {
             return Settled::Expired;
         }
         let settled = holds.close(ticket.number, now);
@@ -281,11 +289,59 @@ impl LimitSet {
         self.cancel_at(ticket, self.clock.now())
     }
 
+    /// Another quota from `now` on for the limit of this name, for all calls that begin after this one has ended. Permits that were used stay used, one
+    /// by one ([`Inherit::AsIs`]), and what is held or given back is so many of them, whatever the quota was when they were taken.
+    ///
+    /// What is admitted around a change, and which quotas there can be: see [`Limiter::set_quota_at`]. A call that is under way meanwhile may be looked at by the old quota
+    /// and charged by the new one: the charge is what counts.
+    ///
+    /// ```
+    /// use windlass::{LimitRule, LimitSet, Tick};
+    ///
+    /// let set = LimitSet::builder()
+    ///     .limit(LimitRule::keyed("user", "2/s".parse()?).clients(1000))
+    ///     .limit(LimitRule::global("all", "1000/s".parse()?))
+    ///     .build()?;
+    /// assert!(!set.check_at(&["ann"], 3, Tick(0)).is_allowed());
+    /// set.set_quota_at("user", "5/s".parse()?, Tick(0))?;
+    /// assert!(set.check_at(&["ann"], 3, Tick(0)).is_allowed());
+    /// # Ok::<(), windlass::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no limit of this name; else as there, with the name. Nothing has changed then.
+    pub fn set_quota_at(&self, name: &str, quota: Quota, now: Tick) -> Result<(), ConfigError> {
+        let Some(limit) = self.limits.iter().find(|limit| limit.name == name) else {
+            let names: Vec<&str> = self.limits.iter().map(|limit| limit.name.as_str()).collect();
+            return Err(ConfigError::new(
+                "limit",
+                format_args!("{name:?}"),
+                format_args!("one of {names:?}"),
+            ));
+        };
+        self.arrive(now);
+        // Before it can be held. Relaxed: whoever brings a ticket has it from somebody who has charged it, by the new quota.
+        limit.most.fetch_max(quota.capacity(), AcqRel);
+        let changed = match &limit.member {
+            Member::Keyed(keyed) => keyed.set_quota_at(quota, Inherit::AsIs, now),
+            Member::Sole(sole) => sole.set_quota_at(quota, Inherit::AsIs, now),
+        };
+        changed.map_err(|error| ConfigError { value: format!("{} of {name:?}", error.value), ..error })
+    }
+
+    /// .. from now on.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn set_quota(&self, name: &str, quota: Quota) -> Result<(), ConfigError> {
+        self.set_quota_at(name, quota, self.clock.now())
+    }
+
     /// The limits, in order: name and quota, and whether they are for each client.
     pub fn limits(&self) -> impl ExactSizeIterator<Item = (&str, Quota, bool)> {
         self.limits
             .iter()
-            .map(|limit| (limit.name.as_str(), limit.quota, matches!(limit.member, Member::Keyed(_))))
+            .map(|limit| (limit.name.as_str(), limit.quota(), matches!(limit.member, Member::Keyed(_))))
     }
 
     /// The seed in use: to hash keys beforehand ([`Seed::hash`]).
@@ -313,6 +369,8 @@ impl LimitSet {
         LimitSetStats {
             memory_bytes: self.limits.iter().map(bytes).sum::<u64>()
                 + self.holds.as_ref().map_or(0, Holds::bytes),
+            unknown: self.keyed().map(KeyedLimiter::unknown_calls).sum(),
+            late: self.keyed().map(KeyedLimiter::late_calls).sum(),
             holds: self.holds.as_ref().map_or(0, |holds| holds.open_ones(SAMPLE)),
             unreturned: self.unreturned.sum(),
         }
@@ -328,6 +386,13 @@ impl LimitSet {
             }
         }
         more
+    }
+
+    fn keyed(&self) -> impl Iterator<Item = &KeyedLimiter> {
+        self.limits.iter().filter_map(|limit| match &limit.member {
+            Member::Keyed(keyed) => Some(&**keyed),
+            Member::Sole(_) => None,
+        })
     }
 
     /// A call, if it can ever be allowed; else the limit by which it cannot.
@@ -346,7 +411,7 @@ impl LimitSet {
                 }
                 Member::Sole(sole) => sole.stamp(now),
             };
-            if cost > limit.quota.capacity() {
+            if cost > limit.capacity() {
                 return Err(&limit.name);
             }
         }
@@ -408,43 +473,48 @@ impl Limit {
         now: impl Fn() -> Tick + Copy,
         before: Option<u64>,
     ) -> bool {
+        // (A refund is counted, whatever quota there is by now: in a set a permit takes as much as ever.)
         match &self.member {
-            Member::Keyed(keyed) => {
-                let at = || keyed.foresee(now());
-                with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
-                    let guard = epoch::pin();
-                    let table = keyed.table().pinned(wide, &guard);
-                    self.refunds.around(hash, judge.given(permits), before, |others| {
-                        judge.give_back(&table, hash, charge, permits, at, others)
-                    })
-                }))
-            }
-            Member::Sole(sole) => {
-                let at = || sole.stamp(now());
-                with_sole!(sole.state(), state => {
-                    self.refunds.around(hash, state.given(permits), before, |others| {
-                        state.give_back(charge, permits, at, others)
-                    })
-                })
-            }
+            Member::Keyed(keyed) => keyed.give_back(hash, charge, permits, now, |given, back| {
+                self.refunds.around(hash, given, before, back)
+            }),
+            Member::Sole(sole) => sole.core.give_back(
+                charge,
+                permits,
+                || sole.stamp(now()),
+                |given, back| self.refunds.around(hash, given, before, back),
+            ),
         }
     }
 
     /// See [`super::meter::Meter::charge_more`].
     fn charge_more(&self, hash: KeyHash, permits: u64, now: Tick) -> u64 {
         match &self.member {
-            Member::Keyed(keyed) => {
-                let at = keyed.foresee(now);
-                with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
-                    let guard = epoch::pin();
-                    judge.charge_more(&keyed.table().pinned(wide, &guard), hash, permits, at).unwrap_or(0)
-                }))
-            }
-            Member::Sole(sole) => {
-                let at = sole.stamp(now);
-                with_sole!(sole.state(), state => state.charge_more(permits, at))
-            }
+            Member::Keyed(keyed) => keyed.charge_more(hash, permits, now),
+            Member::Sole(sole) => sole.core.charge_more(permits, sole.stamp(now)),
         }
+    }
+
+    /// Whether its quota has changed since it was built.
+    #[inline(always)]
+    fn has_changed(&self) -> bool {
+        match &self.member {
+            Member::Keyed(keyed) => keyed.has_changed(),
+            Member::Sole(sole) => sole.core.has_changed(),
+        }
+    }
+
+    fn quota(&self) -> Quota {
+        match &self.member {
+            Member::Keyed(keyed) => keyed.quota(),
+            Member::Sole(sole) => sole.quota(),
+        }
+    }
+
+    /// Permits that can be taken at once.
+    #[inline(always)]
+    fn capacity(&self) -> u64 {
+        if self.has_changed() { self.quota().capacity() } else { self.quota.capacity() }
     }
 }
 
@@ -468,8 +538,11 @@ impl Parts for Call<'_> {
     fn peek(&self, limit: usize, cost: u64) -> Answer {
         let (hash, at) = (self.hashes[limit], self.stamps[limit]);
         match &self.set.limits[limit].member {
-            Member::Sole(sole) => with_sole!(sole.state(), state => state.peek(cost, at)),
+            Member::Sole(sole) => sole.core.look(cost, at),
             Member::Keyed(keyed) if at == JUMP => unknown(keyed.unknown(true)),
+            Member::Keyed(keyed) if keyed.has_changed() => {
+                keyed.look_changed(hash, cost, at).unwrap_or_else(|Full| unknown(keyed.unknown(false)))
+            }
             Member::Keyed(keyed) => {
                 with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
                     match judge.peek_at_home(&(keyed.table(), wide), hash, cost, at) {
@@ -489,8 +562,12 @@ impl Parts for Call<'_> {
     fn charge(&self, limit: usize, cost: u64) -> (Answer, Option<Charge>) {
         let (hash, at) = (self.hashes[limit], self.stamps[limit]);
         match &self.set.limits[limit].member {
-            Member::Sole(sole) => with_sole!(sole.state(), state => state.charge(cost, at)),
+            Member::Sole(sole) => sole.core.charge(cost, at),
             Member::Keyed(keyed) if at == JUMP => (unknown(keyed.unknown(true)), None),
+            Member::Keyed(keyed) if keyed.has_changed() => {
+                let charged = keyed.charge_changed(hash, cost, at);
+                charged.unwrap_or_else(|Full| (unknown(keyed.unknown(false)), None))
+            }
             Member::Keyed(keyed) => {
                 with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
                     match judge.charge_at_home(&(keyed.table(), wide), hash, cost, at) {
@@ -558,7 +635,7 @@ impl Maintain for LimitSet {
 
 impl fmt::Debug for LimitSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limits = self.limits.iter().map(|limit| (&limit.name, limit.quota));
+        let limits = self.limits.iter().map(|limit| (&limit.name, limit.quota()));
         f.debug_map().entries(limits).finish()
     }
 }

@@ -1,0 +1,263 @@
+/* Structures written and restored: through memory, a file, and functions that fail. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <windlass.h>
+
+#include "check.h"
+
+#define SECOND UINT64_C(1000000000)
+
+enum { ROOM = 1 << 20 };
+
+/* What was written, and how much of it has been read. */
+typedef struct memory {
+    uint8_t bytes[ROOM];
+    size_t len, at, step;
+} memory;
+
+static memory store;
+
+static int32_t to_memory(void *context, const uint8_t *bytes, size_t len) {
+    memory *self = (memory *)context;
+    if (len > sizeof self->bytes - self->len) return 1;
+    memcpy(self->bytes + self->len, bytes, len);
+    self->len += len;
+    return 0;
+}
+
+static int64_t from_memory(void *context, uint8_t *bytes, size_t capacity) {
+    memory *self = (memory *)context;
+    size_t len = self->len - self->at;
+    if (len > capacity) len = capacity;
+    if (self->step > 0 && len > self->step) len = self->step;
+    memcpy(bytes, self->bytes + self->at, len);
+    self->at += len;
+    return (int64_t)len;
+}
+
+static int32_t to_file(void *context, const uint8_t *bytes, size_t len) {
+    return fwrite(bytes, 1, len, (FILE *)context) == len ? 0 : 1;
+}
+
+static int64_t from_file(void *context, uint8_t *bytes, size_t capacity) {
+    size_t len = fread(bytes, 1, capacity, (FILE *)context);
+    return len == 0 && ferror((FILE *)context) ? -1 : (int64_t)len;
+}
+
+static int32_t refuses(void *context, const uint8_t *bytes, size_t len) {
+    (void)context, (void)bytes, (void)len;
+    return 7;
+}
+
+static int64_t fails(void *context, uint8_t *bytes, size_t capacity) {
+    (void)context, (void)bytes;
+    return (int64_t)capacity + 1;
+}
+
+static void dedups(void) {
+    const uint64_t wall = UINT64_C(1700000000) * SECOND;
+    windlass_dedup_config config;
+    windlass_dedup *dedup = NULL, *again = NULL, *none = NULL;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    windlass_restored restored;
+    uint64_t id;
+    FILE *file = tmpfile();
+    CHECK(windlass_dedup_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.capacity = 1000;
+    CHECK(windlass_dedup_new(&config, &dedup, NULL) == WINDLASS_OK);
+    for (id = 0; id < 1000; id++) CHECK(windlass_dedup_observe_u64(dedup, id, 5 * SECOND) == WINDLASS_FRESH);
+    CHECK(windlass_dedup_snapshot(dedup, 10 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(file != NULL && windlass_dedup_snapshot(dedup, 10 * SECOND, wall, to_file, file, &error) == WINDLASS_OK);
+
+    /* Elsewhere, 20 seconds later. The seed is the snapshot's, whatever the config says. */
+    config.seed++;
+    restored.struct_size = sizeof restored;
+    store.step = 100;
+    CHECK(windlass_dedup_restore(&config, wall + 20 * SECOND, from_memory, &store, &again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(restored.resumed == 30 * SECOND && restored.elapsed_ns == 20 * SECOND && restored.entries == 1000);
+    for (id = 0; id < 1000; id++) {
+        CHECK(windlass_dedup_observe_u64(again, id, restored.resumed) == WINDLASS_DUPLICATE);
+    }
+    CHECK(windlass_dedup_observe_u64(again, 0, 65 * SECOND) == WINDLASS_FRESH);
+    windlass_dedup_free(again);
+    rewind(file);
+    CHECK(windlass_dedup_restore(&config, wall, from_file, file, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_dedup_observe_u64(again, 0, 10 * SECOND) == WINDLASS_DUPLICATE);
+    windlass_dedup_free(again);
+    fclose(file);
+
+    /* What is wrong is told, and nothing is made. */
+    store.step = 0;
+    store.at = 0;
+    store.bytes[store.len / 2] ^= 1;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_SNAPSHOT);
+    CHECK(none == NULL && strstr(error.detail, "checksum") != NULL);
+    store.bytes[store.len / 2] ^= 1;
+    store.at = 0;
+    store.len -= 1;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_SNAPSHOT);
+    CHECK(strstr(error.detail, "cut off") != NULL);
+    store.len += 1;
+    store.at = 0;
+    config.window += 1;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_ARG);
+    CHECK(strstr(error.detail, "window 60000000000 ns") != NULL);
+    config.window -= 1;
+    store.at = 0;
+    config.max_memory = 100000;
+    config.capacity = 10;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    windlass_dedup_free(again);
+    store.at = 0;
+    config.max_memory = 20000;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_FULL);
+    CHECK(windlass_dedup_restore(&config, wall, fails, NULL, &none, NULL, &error) == WINDLASS_E_IO);
+    CHECK(windlass_dedup_snapshot(dedup, 0, wall, refuses, NULL, &error) == WINDLASS_E_IO);
+    CHECK(strstr(error.detail, "returned 7") != NULL);
+    CHECK(windlass_dedup_snapshot(dedup, 0, wall, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_snapshot(NULL, 0, wall, to_memory, &store, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_restore(&config, wall, NULL, NULL, &none, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_dedup_restore(NULL, wall, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_NULL);
+    restored.struct_size = 1;
+    CHECK(windlass_dedup_restore(&config, wall, from_memory, &store, &none, &restored, NULL) == WINDLASS_E_STRUCT_SIZE);
+    CHECK(none == NULL && windlass_wall_ns() > wall);
+    windlass_dedup_free(dedup);
+}
+
+static void fifos(void) {
+    windlass_fifo_config config;
+    windlass_fifo *fifo = NULL, *again = NULL;
+    windlass_fifo_place place;
+    uint8_t value[300], got[300];
+    uint64_t rank = 0;
+    memset(value, 'v', sizeof value);
+    store.len = store.at = 0;
+    CHECK(windlass_fifo_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.capacity = 100;
+    CHECK(windlass_fifo_new(&config, &fifo, NULL) == WINDLASS_OK);
+    CHECK(windlass_fifo_push(fifo, (const uint8_t *)"ann", 3, value, 2, 10, NULL) == WINDLASS_PUSHED_NEW);
+    CHECK(windlass_fifo_push(fifo, (const uint8_t *)"bob", 3, value, sizeof value, 20, NULL) == WINDLASS_PUSHED_NEW);
+    CHECK(windlass_fifo_snapshot(fifo, 30, 0, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_fifo_restore(&config, 0, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_fifo_rank(again, (const uint8_t *)"bob", 3, &rank) == WINDLASS_FOUND && rank == 1);
+    CHECK(windlass_fifo_find(again, (const uint8_t *)"bob", 3, got, sizeof got, &place) == WINDLASS_FOUND);
+    CHECK(place.seq == 1 && place.pushed_at == 20 && place.value_len == 300 && memcmp(got, value, 300) == 0);
+    windlass_fifo_free(fifo);
+    windlass_fifo_free(again);
+}
+
+static void rings(void) {
+    windlass_ring_config config;
+    windlass_ring *ring = NULL, *again = NULL, *none = NULL;
+    windlass_dedup_config other;
+    windlass_dedup *dedup = NULL;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    uint64_t key;
+    store.len = store.at = 0;
+    CHECK(windlass_ring_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.seed = 42;
+    CHECK(windlass_ring_new(&config, &ring, NULL) == WINDLASS_OK);
+    CHECK(windlass_ring_add(ring, 1, (const uint8_t *)"cache-a", 7, 1, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_ring_add(ring, 2, (const uint8_t *)"cache-b", 7, 3, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_ring_snapshot(ring, windlass_wall_ns(), to_memory, &store, NULL) == WINDLASS_OK);
+    config.seed = 0;
+    CHECK(windlass_ring_restore(&config, windlass_wall_ns(), from_memory, &store, &again, NULL, &error) == WINDLASS_OK);
+    for (key = 0; key < 1000; key++) {
+        int64_t node = windlass_ring_route_u64(ring, key);
+        CHECK(node > 0 && windlass_ring_route_u64(again, key) == node);
+    }
+    /* Another structure's. */
+    CHECK(windlass_dedup_config_init(&other, sizeof other) == WINDLASS_OK);
+    other.window = 1;
+    store.at = 0;
+    CHECK(windlass_dedup_restore(&other, 0, from_memory, &store, &dedup, NULL, &error) == WINDLASS_E_SNAPSHOT);
+    CHECK(dedup == NULL && strstr(error.detail, "of a HashRing, not of a Dedup") != NULL);
+    config.vnodes++;
+    store.at = 0;
+    CHECK(windlass_ring_restore(&config, 0, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_ARG);
+    windlass_ring_free(ring);
+    windlass_ring_free(again);
+}
+
+static void blooms(void) {
+    const uint64_t wall = UINT64_C(1700000000) * SECOND;
+    windlass_bloom_config config;
+    windlass_bloom *bloom = NULL, *again = NULL, *none = NULL;
+    windlass_restored restored;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    uint64_t id;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_bloom_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.expected_ids = 1000;
+    CHECK(windlass_bloom_new(&config, &bloom, NULL) == WINDLASS_OK);
+    for (id = 0; id < 1000; id++) CHECK(windlass_bloom_insert_u64(bloom, id, 5 * SECOND) >= 0);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, refuses, NULL, &error) == WINDLASS_E_IO);
+    CHECK(windlass_bloom_snapshot(bloom, 10 * SECOND, wall, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    config.seed++;
+    restored.struct_size = sizeof restored;
+    CHECK(windlass_bloom_restore(&config, wall + 20 * SECOND, from_memory, &store, &again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(restored.resumed == 30 * SECOND && restored.elapsed_ns == 20 * SECOND);
+    for (id = 0; id < 1000; id++) CHECK(windlass_bloom_contains_u64(again, id, 64 * SECOND) == 1);
+    store.at = 0;
+    config.panes = 9;
+    CHECK(windlass_bloom_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_ARG);
+    CHECK(none == NULL && strstr(error.detail, "panes 8") != NULL);
+    windlass_bloom_free(bloom);
+    windlass_bloom_free(again);
+}
+
+static void counters(void) {
+    const uint8_t *key = (const uint8_t *)"/index.html";
+    windlass_counter_config config;
+    windlass_counter *counter = NULL, *again = NULL;
+    windlass_topk_config top;
+    windlass_topk *topk = NULL, *topk_again = NULL;
+    uint64_t count = 0;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_counter_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.pane = 10 * SECOND;
+    config.capacity = 100;
+    CHECK(windlass_counter_new(&config, &counter, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_add(counter, key, 11, 3, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_counter_snapshot(counter, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_counter_count(again, key, 11, 59 * SECOND, &count) == WINDLASS_OK && count == 3);
+
+    store.len = store.at = 0;
+    CHECK(windlass_topk_config_init(&top, sizeof top) == WINDLASS_OK);
+    top.window = 60 * SECOND;
+    top.pane = 10 * SECOND;
+    top.k = 3;
+    top.capacity = 100;
+    CHECK(windlass_topk_new(&top, &topk, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_add(topk, key, 11, 7, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_topk_save(topk, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_restore(&top, SECOND, from_memory, &store, &topk_again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_topk_count(topk_again, key, 11, 59 * SECOND, &count) == WINDLASS_OK && count == 7);
+    /* Of another structure. */
+    store.at = 0;
+    CHECK(windlass_counter_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_E_SNAPSHOT);
+    windlass_counter_free(counter);
+    windlass_counter_free(again);
+    windlass_topk_free(topk);
+    windlass_topk_free(topk_again);
+}
+
+int main(void) {
+    dedups();
+    fifos();
+    rings();
+    blooms();
+    counters();
+    puts("ok");
+    return 0;
+}

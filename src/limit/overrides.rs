@@ -1,0 +1,104 @@
+//! Quotas of single clients, beside the one of all.
+//!
+//! Few against the clients, and changed seldom: in each of some shards an immutable map behind a pointer. Whoever changes one copies
+//! its shard's map, and exchanges the pointer; a call looks into one map. Lock-free. Model: loom-tests/tests/quotas.rs.
+
+use crate::{
+    hash::KeyHash,
+    sync::{
+        epoch::{Guard, Link, pin},
+        retry, twin,
+    },
+};
+use std::{collections::HashMap, sync::Arc};
+
+/// By the client's whole hash.
+type Map<T> = HashMap<KeyHash, Arc<T>>;
+
+pub(crate) struct Overrides<T: Send + Sync + 'static> {
+    shards: [Link<Map<T>>; SHARDS],
+}
+
+#[cfg(not(windlass_loom))]
+const SHARDS: usize = 64;
+#[cfg(windlass_loom)]
+const SHARDS: usize = 1;
+
+impl<T: Send + Sync + 'static> Default for Overrides<T> {
+    fn default() -> Self {
+        Overrides { shards: std::array::from_fn(|_| Link::none()) }
+    }
+}
+
+impl<T: Send + Sync + 'static> Overrides<T> {
+    #[allow(clippy::cast_possible_truncation)] // less than there are
+    fn shard(&self, hash: KeyHash) -> &Link<Map<T>> {
+        &self.shards[(hash.lo >> 32) as usize % SHARDS]
+    }
+
+    /// Acquire, in `Link`: who knows of an override finds it.
+    pub(crate) fn get<'g>(&'g self, hash: KeyHash, guard: &'g Guard) -> Option<&'g T> {
+        self.shard(hash).get(guard)?.get(&hash).map(Arc::as_ref)
+    }
+
+    /// Puts in what `make` makes, unless there is one: that is given back then.
+    pub(crate) fn insert<E>(
+        &self,
+        hash: KeyHash,
+        make: impl FnOnce() -> Result<T, E>,
+    ) -> Result<Option<Arc<T>>, E> {
+        let mut make = Some(make);
+        let mut made: Option<Arc<T>> = None;
+        let mut there = None;
+        self.change(hash, |map| {
+            there = map.get(&hash).cloned();
+            if there.is_some() {
+                return Ok(false);
+            }
+            if let Some(make) = make.take() {
+                made = Some(Arc::new(make()?));
+            }
+            map.extend(made.clone().map(|made| (hash, made)));
+            Ok(true)
+        })?;
+        Ok(there)
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&self, hash: KeyHash) -> Option<Arc<T>> {
+        let mut was = None;
+        let removed = self.change(hash, |map| {
+            was = map.remove(&hash);
+            Ok::<_, std::convert::Infallible>(was.is_some())
+        });
+        removed.ok().and(was)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        let guard = pin();
+        self.shards.iter().filter_map(|shard| shard.get(&guard)).map(HashMap::len).sum()
+    }
+
+    /// What `edit` makes of a copy takes the place of the map, if it says so: of the map that was copied, or it begins again.
+    fn change<E>(
+        &self,
+        hash: KeyHash,
+        mut edit: impl FnMut(&mut Map<T>) -> Result<bool, E>,
+    ) -> Result<(), E> {
+        let guard = pin();
+        let shard = self.shard(hash);
+        loop {
+            let present = shard.get(&guard);
+            let mut map = present.cloned().unwrap_or_default();
+            if !edit(&mut map)? {
+                return Ok(());
+            }
+            let map = (!map.is_empty()).then_some(map);
+            let present = if twin!(PublishStale) { shard.get(&guard) } else { present };
+            if shard.exchange(present, map, &guard).is_ok() {
+                return Ok(());
+            }
+            retry();
+        }
+    }
+}
