@@ -203,9 +203,14 @@ fn limit() {
 #[test]
 fn limits_of_a_policy() {
     let dir = Dir::new();
-    let policy = dir.put("policy", POLICY).0.join("policy");
+    let policy = dir
+        .put("policy", "[[limit]]\nname = \"user\"\nkey = \"2\"\nquota = \"2/min\"\nclients = 100\n")
+        .0
+        .join("policy");
     let policy = policy.to_str().expect("text");
-    let mut run = Watched::start(&["limit", "-q", "--emit", "none", "--format", "tsv", "--time", "1", "--policy", policy]);
+    let mut run = Watched::start(&[
+        "limit", "-q", "--emit", "none", "--format", "tsv", "--time", "1", "--policy", policy,
+    ]);
     run.put("0\ta\n1\ta\n2\ta\n3\tb\n");
     let samples = run.samples_at(4, "limit");
     let (report, _) = run.end();

@@ -40,7 +40,8 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         )),
     })?;
     let set = Arc::new(set);
-    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| metrics.add("limits", &set))?;
+    let metrics =
+        Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| metrics.add("limits", &set))?;
     let key: Vec<String> = limits.iter().flat_map(|limit| limit.key.clone()).collect();
     let parts: Vec<usize> = limits.iter().map(|limit| limit.key.len()).filter(|&fields| fields > 0).collect();
     let need = Need {
