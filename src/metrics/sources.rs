@@ -128,6 +128,7 @@ fn limiter(stats: &LimiterStats, page: &mut Page, labels: Labels<'_>) {
     of.gauge("tables", "Tables: more than 1 while one takes the place of another.", stats.tables);
     of.counter("growths", "How often it has grown.", stats.grown);
     of.counter("shrinks", "How often it has shrunk.", stats.shrunk);
+    of.gauge("overrides", "Clients with quotas of their own.", stats.overrides);
     of.counter("unknown_calls", "Calls of clients for which there was no room.", stats.unknown);
     of.counter("late_calls", "Calls later than the lateness allows.", stats.late);
     of.counter("jumps", "Calls whose time lay too far ahead.", stats.jumps);

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 use windlass::{
     BoundedTopK, Dedup, FifoIndex, HashRing, KeyedLimiter, LimitRule, LimitSet, Node, Quota, RotatingBloom,
-    Seed, Tick, TopK, WindowedCounter, WindowedTotal,
+    Seed, SetAdmission, Tick, TopK, WindowedCounter, WindowedTotal,
     metrics::{Latency, Registry},
 };
 
@@ -81,7 +81,7 @@ impl Every {
             self.dedup.observe_at(key, now).expect("there is room");
             self.bloom.insert_at(key, now);
             self.limiter.check_at(key, 1, now);
-            self.set.check_at(&[key], 1, now);
+            assert_ne!(self.set.check_at(&[key], 1, now), SetAdmission::Never { limit: "user" });
             self.counter.add_at(key, 1, now);
             self.total.add_at(1, now);
             self.topk.add_at(key, 1, now);

@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::common::{EXE, run};
+use crate::common::{Dir, EXE, run};
 
 /// A command that reads stdin and is being watched.
 struct Watched {
@@ -198,6 +198,29 @@ fn limit() {
     ];
     compare(&samples, &report, &pairs);
     assert_eq!((&report["denied"], &report["skipped"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn limits_of_a_policy() {
+    let dir = Dir::new();
+    let policy = dir
+        .put("policy", "[[limit]]\nname = \"user\"\nkey = \"2\"\nquota = \"2/min\"\nclients = 100\n")
+        .0
+        .join("policy");
+    let policy = policy.to_str().expect("text");
+    let mut run = Watched::start(&[
+        "limit", "-q", "--emit", "none", "--format", "tsv", "--time", "1", "--policy", policy,
+    ]);
+    run.put("0\ta\n1\ta\n2\ta\n3\tb\n");
+    let samples = run.samples_at(4, "limit");
+    let (report, _) = run.end();
+    let pairs = [
+        ("windlass_command_allowed_events_total{name=\"limit\"}", "allowed"),
+        ("windlass_command_denied_events_total{name=\"limit\"}", "denied"),
+    ];
+    compare(&samples, &report, &pairs);
+    assert_eq!(report["denied"], 1);
+    assert_eq!(samples["windlass_limiter_clients{name=\"limits\",limit=\"user\"}"], 2.0);
 }
 
 #[test]
