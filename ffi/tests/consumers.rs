@@ -353,6 +353,22 @@ fn the_lines_of_the_readme_in_cpp() {
     run(cc.arg("-I").arg(root().join("include")).arg(&shown));
 }
 
+/// What docs/cpp.md shows of snapshots, within a function.
+#[test]
+fn the_lines_about_restarts_in_cpp() {
+    let docs = fs::read_to_string(root().join("docs/cpp.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## Over a restart\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("restart.cpp");
+    let before = "#include <cstdio>\n#include <fstream>\n#include <windlass.hpp>\n\
+        void fail(const char *);\nvoid handle(windlass::Verdict);\nvoid shown();\n\
+        void shown() {\nusing namespace std::chrono_literals;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "cpp"))).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let mut cc = Command::new(compiler);
+    cc.args(["-fsyntax-only", "-std=c++17"]).args(support::WARNINGS);
+    run(cc.arg("-I").arg(root().join("include")).arg(&shown));
+}
+
 /// What docs/c.md shows of limiters, within a function, compiles in both languages.
 #[test]
 fn the_lines_about_limiters() {
