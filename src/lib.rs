@@ -26,6 +26,8 @@
 //! see [`Key`]) and a [`Tick`] (nanoseconds, or an event's number). Each has a form that takes the tick (`.._at`) and a short
 //! one that reads the structure's [`Clock`].
 //!
+//! **Figures.** Each structure has `stats()`; with the feature `metrics` they go on one page, for Prometheus and as JSON.
+//!
 //! **Answers, not errors.** Building checks everything and says what is allowed ([`ConfigError`]); after that nothing panics,
 //! and "no" is a value. Types are `Send + Sync` and used through `&self`; no guards are handed out.
 //!
@@ -50,6 +52,8 @@ mod limit;
 mod maintain;
 mod math;
 mod mem;
+#[cfg(all(feature = "metrics", not(windlass_loom)))]
+pub mod metrics;
 mod origin;
 mod pane;
 mod settings;
@@ -71,7 +75,7 @@ pub use dedup::{
 pub use error::ConfigError;
 pub use fifo::{Entry, EntryKey, FifoBuilder, FifoIndex, FifoStats, OnPresent, Place, PushRefused, Pushed};
 pub use hash::{Key, KeyHash, Namespaced, Seed};
-pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement};
+pub use hashring::{Change, HashRing, HashRingBuilder, Node, NodeShare, Placement, RingStats};
 pub use limit::{
     Admission, Algorithm, FieldList, Inherit, KeyedLimiter, KeyedLimiterBuilder, LimitRule, LimitSet,
     LimitSetBuilder, LimitSetStats, Limiter, LimiterBuilder, LimiterStats, OnUnknown, Quota, RateLimit,
@@ -89,6 +93,10 @@ pub use verdict::Verdict;
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
+
+#[cfg(all(doctest, feature = "metrics"))]
+#[doc = include_str!("../docs/metrics.md")]
+struct MetricsExamples;
 
 /// What `loom-tests` sees of the inside.
 #[cfg(windlass_loom)]

@@ -1,4 +1,10 @@
-//! Sizing of Bloom filters: how often bits that a key would set are all set by others.
+//! Sizing of Bloom filters: how often bits that a key would set are all set by others. And shares, as figures tell them.
+
+/// A part of a whole: 0 of nothing.
+#[allow(clippy::cast_precision_loss)] // it is a share
+pub(crate) fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
 
 /// The chance that a block of `bits` bits, of which each key sets `probes` (independently: some may coincide), has all bits of a key
 /// that was not put in, when `load` keys were put into a block on average:

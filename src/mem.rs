@@ -236,6 +236,14 @@ impl Mapped {
     }
 }
 
+/// So many items that are no zero bytes, or not a [`Slab`]'s affair. `None` if the system has not that much memory.
+pub(crate) fn filled<T>(len: usize, item: impl FnMut() -> T) -> Option<Box<[T]>> {
+    let mut items = Vec::new();
+    items.try_reserve_exact(len).ok()?;
+    items.extend(std::iter::repeat_with(item).take(len));
+    Some(items.into())
+}
+
 /// A part of an array, or all of it, which goes when all of its parts have.
 pub(crate) struct Part<T: Zeroable> {
     items: NonNull<T>,

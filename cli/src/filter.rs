@@ -64,7 +64,7 @@ pub(crate) struct Figures {
     expected_error: f64,
     /// With those that are in it at the end.
     present_error: f64,
-    /// The share of 65,536 ids, made up for it, that were taken for seen at the end.
+    /// The share of up to 65,536 ids, made up for it, that were taken for seen at the end.
     sampled_error: f64,
     /// How often a pane could not begin in time; then ids were kept longer.
     late: u64,

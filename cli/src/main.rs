@@ -3,7 +3,7 @@
 //! A command is a module with a `run`. What all of them share: `args` (options and how their values are written),
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
-//! `--approx`); that go by panes: `grid`.
+//! `--approx`); that go by panes: `grid`; that can be watched while they run: `metrics`.
 
 mod args;
 mod dedup;
@@ -15,6 +15,7 @@ mod generate;
 mod grid;
 mod input;
 mod limit;
+mod metrics;
 mod output;
 mod rank;
 mod ring;

@@ -6,6 +6,7 @@ use crate::{
     args::SiftArgs,
     failure::Failure,
     input::{Batch, Input, Need},
+    metrics::Metrics,
     output::{Decisions, Progress, Records},
 };
 
@@ -24,12 +25,14 @@ pub(crate) fn sift(
     args: &SiftArgs,
     need: Need<'_>,
     passed: Passed,
+    metrics: &Metrics,
     judge: impl FnMut(&Batch<'_>, &mut Vec<u8>) -> Option<Failure>,
 ) -> Result<(Input, Duration), Failure> {
     let mut input = Input::new(&args.input, need)?;
     let mut decisions = args.decisions.as_deref().map(Decisions::create).transpose()?;
+    metrics.reads(input.read_counter());
     let started = Instant::now();
-    stream(args.output.quiet, &mut input, passed, decisions.as_mut(), judge)?;
+    stream(args.output.quiet, &mut input, passed, metrics, decisions.as_mut(), judge)?;
     if let Some(decisions) = decisions {
         decisions.finish()?;
     }
@@ -40,6 +43,7 @@ fn stream(
     quiet: bool,
     input: &mut Input,
     passed: Passed,
+    metrics: &Metrics,
     mut decisions: Option<&mut Decisions>,
     mut judge: impl FnMut(&Batch<'_>, &mut Vec<u8>) -> Option<Failure>,
 ) -> Result<(), Failure> {
@@ -73,6 +77,7 @@ fn stream(
             return Err(trouble);
         }
         progress.advance(marks.len() as u64);
+        metrics.skipped(input.skipped().records);
     }
     if let Some(records) = &mut records {
         records.header(input.header())?;

@@ -717,7 +717,8 @@ macro_rules! by_turns {
 
 fn snapshots_of_rust(kind: &str, events: &[(u64, String)]) -> String {
     use windlass::{
-        Added, Claim, Dedup, FifoIndex, HashRing, Identity, Node, RotatingBloom, Seed, TopK, WindowedCounter,
+        Added, BoundedTopK, Claim, Dedup, FifoIndex, HashRing, Identity, Node, RotatingBloom, Seed, TopK,
+        WindowedCounter,
     };
     let (window, pane) = (Duration::from_secs(4), Duration::from_millis(500));
     let (lateness, seed) = (Duration::from_millis(300), Seed(SNAPSHOT.0));
@@ -775,6 +776,19 @@ fn snapshots_of_rust(kind: &str, events: &[(u64, String)]) -> String {
             };
             written(&topk, write, |bytes, wall| builder().restore(bytes, wall))
         }
+        "bounded" => {
+            let builder =
+                || BoundedTopK::builder(window, pane, 20).lateness(lateness).seed(seed).memory(65536);
+            let topk = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| assert_eq!(
+                topk.add_at(key, 1 + i as u64 % 5, now),
+                Added::Counted
+            ));
+            let write = |of: &BoundedTopK, out: &mut Vec<u8>, now, wall| {
+                of.save_at(out, now, wall).expect("written");
+            };
+            written(&topk, write, |bytes, wall| builder().restore(bytes, wall))
+        }
         "fifo" => {
             let builder = || FifoIndex::builder().capacity(5000).seed(seed);
             let fifo: FifoIndex<Vec<u8>> = builder().build().expect("valid");
@@ -820,7 +834,7 @@ fn the_bytes_of_snapshots() {
     let text: String = events.iter().map(|(ms, id)| format!("{ms}\t{id}\n")).collect();
     fs::write(&input, text).expect("writable");
     let settings = [SNAPSHOT.0, SNAPSHOT.1, SNAPSHOT.2].map(|number| number.to_string());
-    let kinds = ["dedup", "dedup_bytes", "bloom", "counter", "topk", "fifo", "ring"];
+    let kinds = ["dedup", "dedup_bytes", "bloom", "counter", "topk", "bounded", "fifo", "ring"];
     let of_rust = kinds.map(|kind| snapshots_of_rust(kind, &events));
     for (kind, of_rust) in kinds.iter().zip(&of_rust) {
         let least = if *kind == "ring" { 200 } else { enough(4_000) };

@@ -34,7 +34,7 @@ pub struct Distinct {
 pub struct PaneStats {
     /// Which time it holds.
     pub span: PaneSpan,
-    /// The share of its bits that is set.
+    /// The share of its bits that is set, estimated from 512 to 8192 of its blocks (exact for small ones).
     pub fill: f64,
 }
 
@@ -44,9 +44,12 @@ pub struct PaneStats {
 pub struct BloomStats {
     /// The live panes, the newest first: the first of them is the one that takes what comes.
     pub panes: Vec<PaneStats>,
+    /// The number of the first of them: pane `p` begins at tick `p * pane`.
+    pub active_pane: u64,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
-    /// The share of 65,536 ids, made up for it, that were taken for seen.
+    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, 256 at least, where each looks at more than 4 cache
+    /// lines.)
     pub sampled_error: f64,
     /// How often a pane took over from the one before.
     pub rotations: u64,
@@ -77,6 +80,12 @@ impl BloomStats {
 
 /// Blocks looked at where all of them would be too many.
 const SAMPLE: u64 = 1 << 16;
+
+/// Made-up ids that are looked at anyway.
+const LEAST: u64 = 256;
+
+/// Of made-up ids so many are looked at together, when their memory has been asked for.
+const AHEAD: usize = 16;
 
 /// The bits of some panes, in a sample of the blocks.
 struct Sample {
@@ -125,7 +134,7 @@ impl RotatingBloom {
         loop {
             let (view, panes) = self.ring.panes(now.0);
             let columns: Vec<usize> = panes.map(|pane| pane.column).collect();
-            let sample = self.sample(&columns);
+            let sample = self.sample(&columns, SAMPLE);
             if self.ring.is_at(view) {
                 if sample.fill >= 1.0 {
                     return None;
@@ -146,14 +155,18 @@ impl RotatingBloom {
         let (view, panes) = self.ring.panes(0);
         let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
         let probes = self.plan.probes / u32::try_from(rows).unwrap_or(1);
+        let mut active_pane = 0;
+        let blocks = (SAMPLE / self.plan.panes as u64).clamp(512, 8192);
         let (mut none, mut fullest) = (1.0, None::<f64>);
         let panes: Vec<PaneStats> = panes
             .enumerate()
             .map(|(i, pane)| {
-                let fill = self.sample(&[pane.column]).fill;
+                let fill = self.sample(&[pane.column], blocks).fill;
                 let load = load_of_fill(fill.min(1.0 - 1e-9), bits as f64, f64::from(probes));
                 none *= 1.0 - block_error(load, bits as f64, probes).powf(rows as f64);
-                if i > 0 {
+                if i == 0 {
+                    active_pane = pane.last;
+                } else {
                     fullest = Some(fullest.map_or(load, |most| most.max(load)));
                 }
                 PaneStats { span: self.span(pane), fill }
@@ -162,6 +175,7 @@ impl RotatingBloom {
         let meant = self.plan.per_pane * rows as f64 / self.plan.blocks as f64;
         BloomStats {
             panes,
+            active_pane,
             expected_error: 1.0 - none,
             sampled_error: self.sampled_error(view),
             rotations: self.ring.rotations(),
@@ -230,10 +244,10 @@ impl RotatingBloom {
         PaneSpan { start: tick(pane.first), end: tick(pane.last.saturating_add(1)) }
     }
 
-    /// The bits that are set in any of these columns.
-    fn sample(&self, panes: &[usize]) -> Sample {
+    /// The bits that are set in any of these columns, in so many blocks or a few less.
+    fn sample(&self, panes: &[usize], most: u64) -> Sample {
         with_columns!(&self.columns, columns => {
-            let step = columns.blocks().div_ceil(SAMPLE);
+            let step = columns.blocks().div_ceil(most);
             let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
             for block in (0..columns.blocks()).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
                 let words = columns.words(0, block).len();
@@ -252,9 +266,19 @@ impl RotatingBloom {
     fn sampled_error(&self, view: View) -> f64 {
         // None of these is a real id, but by chance.
         let made_up = |i: u64| KeyHash { hi: mix(self.seed.0 ^ mix(i)), lo: mix(!i ^ mix(self.seed.0)) };
+        let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
+        let lines = (self.plan.panes as u64 * bits).div_ceil(512) * rows;
+        let ids = if lines <= 4 { SAMPLE } else { (2 * SAMPLE / lines).max(LEAST) };
+        let rounds = ids.div_ceil(AHEAD as u64);
+        let mut taken = 0_u64;
         with_columns!(&self.columns, columns => {
-            let taken = (0..SAMPLE).filter(|&i| columns.seen(&columns.spot(made_up(i)), view).at_all).count();
-            taken as f64 / SAMPLE as f64
-        })
+            for round in 0..rounds {
+                let spots: [_; AHEAD] =
+                    std::array::from_fn(|i| columns.spot(made_up(round * AHEAD as u64 + i as u64)));
+                spots.iter().for_each(|spot| columns.prefetch(spot, view));
+                taken += spots.iter().map(|spot| u64::from(columns.seen(spot, view).at_all)).sum::<u64>();
+            }
+        });
+        taken as f64 / (rounds * AHEAD as u64) as f64
     }
 }

@@ -319,12 +319,17 @@ const SAMPLE: u64 = 2048;
 impl<X: Extra> Core<X> {
     pub(crate) fn stats(&self) -> CounterStats {
         let guard = epoch::pin();
-        let tables = || self.time.all(&guard).flat_map(|generation| generation.table.chain(&guard));
+        let mut stats = CounterStats::default();
+        for generation in self.time.all(&guard) {
+            let taken = generation.table.chain(&guard).map(|table| table.taken(SAMPLE));
+            (stats.newest_rows, stats.tables) =
+                taken.fold((0, stats.tables), |(rows, tables), taken| (rows + taken, tables + 1));
+            stats.rows += stats.newest_rows;
+            stats.generations += 1;
+            stats.capacity = generation.table.size().keys();
+        }
         CounterStats {
-            capacity: self.time.all(&guard).next_back().map_or(0, |newest| newest.table.size().keys()),
-            rows: tables().map(|table| table.taken(SAMPLE)).sum(),
-            generations: self.time.all(&guard).count() as u64,
-            tables: tables().count() as u64,
+            active_pane: self.time.newest().unwrap_or(0),
             memory_bytes: self.stock.bytes(),
             opened: self.stock.counts.opened.sum(),
             recycled: self.stock.counts.recycled.sum(),
@@ -333,6 +338,7 @@ impl<X: Extra> Core<X> {
             refused: self.counts.refused.sum(),
             jumps: self.counts.jumps.sum(),
             saturated: self.counts.saturated.sum(),
+            ..stats
         }
     }
 }

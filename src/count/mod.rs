@@ -124,6 +124,10 @@ pub struct CounterStats {
     pub capacity: u64,
     /// Rows of all generations, estimated from a sample of each (exact for small ones).
     pub rows: u64,
+    /// .. of the newest: keys that were seen in it.
+    pub newest_rows: u64,
+    /// The number of the newest pane, which takes what comes: pane `p` begins at tick `p * pane`. 0 before the first event.
+    pub active_pane: u64,
     /// Generations that are live, or have left and are still listed.
     pub generations: u64,
     /// Tables that they have: more than generations if some had to grow.
@@ -144,6 +148,14 @@ pub struct CounterStats {
     pub jumps: u64,
     /// Adds that found a count saturated, or made it so.
     pub saturated: u64,
+}
+
+impl CounterStats {
+    /// Keys of the newest generation as a share of those that it is meant for: above 1 it had to grow.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        crate::math::share(self.newest_rows, self.capacity)
+    }
 }
 
 impl WindowedCounter {

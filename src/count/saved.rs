@@ -197,7 +197,7 @@ impl<X: Saved> Core<X> {
                 return Err(reader.wrong("first pane", "not one that comes next"));
             }
             next = first + 1;
-            if let Some(generation) = self.load_generation(first, reader)? {
+            if let Some(generation) = self.load_generation(first, reader, vary)? {
                 generations.push((first, generation));
             }
         }
@@ -217,6 +217,7 @@ impl<X: Saved> Core<X> {
         &self,
         first: u64,
         reader: &mut Reader<R>,
+        vary: bool,
     ) -> Result<Option<Generation<X>>, RestoreError> {
         let panes = Size::cells(self.lines());
         let (mut tables, mut closed) = (Vec::new(), None);
@@ -224,6 +225,10 @@ impl<X: Saved> Core<X> {
         for _ in 0..count {
             match reader.u64("rows")? {
                 CLOSED if count == 1 => closed = Some(self.stock.closed().clone()),
+                // Without a limit there are those of the capacity, and what stands in for them.
+                rows if !vary && rows >= self.stock.least().rows.saturating_mul(2) => {
+                    return Err(reader.wrong("rows", "more than there is a table of"));
+                }
                 rows => tables.push(self.load_table(rows)?),
             }
         }

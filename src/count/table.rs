@@ -162,11 +162,13 @@ impl Table {
     /// `None`: there may not be so much memory.
     pub(super) fn new(size: Size, budget: &Arc<Budget>) -> Option<Table> {
         let lines = usize::try_from(size.all()).ok()?.checked_mul(size.lines)?;
+        // First what is in the budget: what is restored may ask for any size.
+        let slab = Slab::new(lines, budget)?;
         let mut touched = Vec::new();
         touched.try_reserve_exact(lines.div_ceil(BLOCK * 64)).ok()?;
         touched.extend((0..lines.div_ceil(BLOCK * 64)).map(|_| AtomicU64::new(0)));
         Some(Table {
-            lines: Slab::new(lines, budget)?,
+            lines: slab,
             size,
             open: true,
             touched: touched.into(),

@@ -221,6 +221,7 @@ impl WindowedTotal {
     pub fn stats(&self) -> CounterStats {
         let keeper = &self.ring.keeper;
         CounterStats {
+            active_pane: self.ring.time.newest().unwrap_or(0),
             generations: self.ring.time.all(&epoch::pin()).count() as u64,
             memory_bytes: self.memory_bytes(),
             opened: keeper.opened.sum(),

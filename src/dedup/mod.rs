@@ -158,6 +158,14 @@ pub struct DedupStats {
     pub lock_free: bool,
 }
 
+impl DedupStats {
+    /// Live ids as a share of those that it is meant for.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        crate::math::share(self.live, self.capacity)
+    }
+}
+
 impl Dedup {
     /// Bytes that an id may have with [`Identity::Bytes`]. (Else any number.)
     pub const MAX_LEN: usize = MAX_LEN;

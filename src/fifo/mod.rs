@@ -119,8 +119,22 @@ pub struct FifoStats {
     pub refused: u64,
     /// Pushes refused since another key has the same hash.
     pub collisions: u64,
+    /// Buckets of the table.
+    pub buckets: u64,
+    /// How often a bucket has overflowed.
+    pub overflows: u64,
+    /// Buckets that have overflowed and not yet come back: their calls look at two more cache lines, seldom at all of the group.
+    pub overflown_buckets: u64,
     /// Whether 128-bit atomic operations are lock-free on this machine.
     pub lock_free: bool,
+}
+
+impl FifoStats {
+    /// Entries, or holes if there are more, as a share of the capacity: at 1 pushes are refused.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        crate::math::share(self.len.max(self.holes), self.capacity)
+    }
 }
 
 /// The table under a pin.
@@ -368,6 +382,9 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
             tables: figures.tables,
             refused: self.counts.full.sum(),
             collisions: self.counts.collisions.sum(),
+            buckets: figures.buckets,
+            overflows: self.table.overflows(),
+            overflown_buckets: figures.overflown_buckets,
             lock_free: crate::sync::is_lock_free(),
         }
     }

@@ -64,6 +64,22 @@ pub struct Change {
     pub version: u64,
 }
 
+/// Plain figures about a [`HashRing`].
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RingStats {
+    /// Its nodes.
+    pub nodes: u64,
+    /// Their points.
+    pub points: u64,
+    /// How many changes have been made since it was built.
+    pub version: u64,
+    /// Bytes of the present placement. (While a change is made there are two.)
+    pub memory_bytes: u64,
+    /// The keys of the node with the most for its weight, as a multiple of what its weight entitles it to: 1 if all are even. 0 without nodes.
+    pub imbalance: f64,
+}
+
 /// Settings of a [`HashRing`]. Made by [`HashRing::builder`].
 #[derive(Clone, Debug)]
 #[must_use]
@@ -159,6 +175,12 @@ impl HashRing {
     pub fn placement(&self) -> Arc<Placement> {
         let guard = pin();
         self.placement.get(&guard).map_or_else(|| Arc::new(Placement::empty()), Arc::clone)
+    }
+
+    /// Plain figures. Costs a look at every point, and nothing to others.
+    #[must_use]
+    pub fn stats(&self) -> RingStats {
+        self.placement().stats()
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@
 //! **Index.** The circle is cut into a power of two of equal parts, at least as many as there are points; the index has for each part the first point in or
 //! after it. From there on points are looked through: one and a half on average.
 
-use super::{Node, NodeShare};
+use super::{Node, NodeShare, RingStats};
 use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed, mix},
@@ -261,6 +261,22 @@ impl Placement {
             share: of_circle(owned),
         };
         self.nodes.iter().zip(owned).map(|(node, owned)| share(node, owned)).collect()
+    }
+
+    /// Plain figures. Costs a look at every point.
+    #[must_use]
+    pub fn stats(&self) -> RingStats {
+        let nodes = self.nodes();
+        let weights: f64 = nodes.iter().map(|node| f64::from(node.weight)).sum();
+        let multiple = |node: &NodeShare| node.share * weights / f64::from(node.weight);
+        RingStats {
+            nodes: nodes.len() as u64,
+            // The last stands for the first, at the other end of the circle.
+            points: self.points.len().saturating_sub(1) as u64,
+            version: self.version,
+            memory_bytes: self.memory_bytes(),
+            imbalance: nodes.iter().map(multiple).fold(0.0, f64::max),
+        }
     }
 
     /// The share of all keys that have another owner here than there: of the circle, exactly. Both must have one seed.

@@ -13,6 +13,7 @@ use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
+    mem::filled,
     origin::Origin,
     settings,
     sync::{
@@ -150,8 +151,22 @@ pub struct LimiterStats {
     pub late: u64,
     /// Calls whose tick lay too far ahead, answered as those of unknown clients.
     pub jumps: u64,
+    /// Buckets of the table.
+    pub buckets: u64,
+    /// How often a bucket has overflowed.
+    pub overflows: u64,
+    /// Buckets that have overflowed and not yet come back: their calls look at two more cache lines, seldom at all of the group.
+    pub overflown_buckets: u64,
     /// Whether 128-bit atomic operations are lock-free on this machine.
     pub lock_free: bool,
+}
+
+impl LimiterStats {
+    /// Clients as a share of those that it is meant for.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        crate::math::share(self.clients, self.capacity)
+    }
 }
 
 /// Settings of a [`KeyedLimiter`]. Made by [`KeyedLimiter::builder`].
@@ -251,7 +266,10 @@ impl KeyedLimiterBuilder {
                 error(&"shared cells", "deny or allow, for sliding logs: they are no words")
             }
             OnUnknown::Share(_) if self.in_set => error(&"shared cells", "deny or allow, in a set"),
-            OnUnknown::Share(cells) => Ok((0..cells).map(|_| AtomicU64::new(0)).collect()),
+            OnUnknown::Share(cells) => match filled(cells, || AtomicU64::new(0)) {
+                Some(shared) => Ok(shared),
+                None => error(&format_args!("{cells} cells"), "what the system can allocate"),
+            },
         }
     }
 
@@ -430,6 +448,9 @@ impl KeyedLimiter {
             unknown: self.counts.unknown.sum(),
             late: self.counts.late.sum(),
             jumps: self.counts.jumps.sum(),
+            buckets: figures.buckets,
+            overflows: self.table.overflows(),
+            overflown_buckets: figures.overflown_buckets,
             lock_free: crate::sync::is_lock_free(),
         }
     }

@@ -7,6 +7,7 @@ mod common;
 
 mod adversary;
 mod bounded;
+mod bounded_snapshot;
 mod errors;
 mod exports;
 mod golden;

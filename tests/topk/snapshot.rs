@@ -103,7 +103,7 @@ proptest! {
 }
 
 /// Lets the others go on to their end, also when a test fails.
-struct Free<'a>(&'a AtomicU64);
+pub(crate) struct Free<'a>(pub(crate) &'a AtomicU64);
 
 impl Drop for Free<'_> {
     fn drop(&mut self) {

@@ -3,6 +3,7 @@
 mod decimals;
 mod generate;
 mod limit;
+mod metrics;
 mod rank;
 mod ring;
 mod top;
@@ -16,6 +17,7 @@ use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind};
+pub(crate) use metrics::MetricsArgs;
 pub(crate) use rank::RankArgs;
 pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use top::TopArgs;
@@ -222,6 +224,8 @@ pub(crate) struct SiftArgs {
     /// Write one character per event in processing order: 1 duplicate, 0 not
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) decisions: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }
 
 /// What is told besides the results.

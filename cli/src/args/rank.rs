@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, OutputArgs, Span, StateArgs};
+use super::{InputArgs, MetricsArgs, OutputArgs, Span, StateArgs};
 
 /// Replay a waiting room: how many are ahead of each key, if one is let in every so often
 ///
@@ -31,4 +31,6 @@ pub(crate) struct RankArgs {
     /// Write one line per event in processing order: how many are ahead of its key, -1 once it was let in
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub(crate) decisions: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }

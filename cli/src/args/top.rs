@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Bytes, Count, InputArgs, OutputArgs, Span, StateArgs};
+use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, Span, StateArgs};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -36,6 +36,7 @@ use super::{Bytes, Count, InputArgs, OutputArgs, Span, StateArgs};
 )))]
 #[command(mut_arg("source", |arg| arg.help("Keys of different sources never meet: this field says which source")))]
 #[command(mut_arg("each", |arg| arg.help("jsonl: this field is an array and every element an event; `@` is the element")))]
+#[command(mut_arg("metrics", |arg| arg.conflicts_with("merge")))]
 #[command(mut_arg("report", |arg| arg.help(
     "The summary's form [default: text]. It goes to stderr; json takes the table's place on stdout"
 )))]
@@ -73,4 +74,6 @@ pub(crate) struct TopArgs {
     pub(crate) lateness: Span,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsArgs,
 }

@@ -1,5 +1,7 @@
 //! Fresh or duplicate: by the ids themselves, or by a filter.
 
+use std::sync::Arc;
+
 use windlass::{
     ConfigError, Dedup, KeyHash, OnFull, Refresh, Refused, RotatingBloom, Seed, Tick, Verdict, Window,
 };
@@ -7,7 +9,9 @@ use windlass::{
 use crate::{
     args::{DedupArgs, OnFullKind},
     failure::Failure,
-    filter, room,
+    filter,
+    metrics::Metrics,
+    room,
 };
 
 /// As `--decisions` writes it.
@@ -26,6 +30,14 @@ impl Judge {
             (true, _) => Ok(Judge::Approx(Box::new(Approx::new(args)?))),
             (false, Some(panes)) => Err(Failure::bad(format_args!("--panes {panes} needs --approx"))),
             (false, None) => Ok(Judge::Exact(Box::new(Exact::new(args)?))),
+        }
+    }
+
+    /// Has what it goes by served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        match self {
+            Judge::Exact(exact) => metrics.add("ids", &exact.dedup),
+            Judge::Approx(approx) => metrics.add("filter", &approx.filter),
         }
     }
 
@@ -82,7 +94,7 @@ fn refused(args: &DedupArgs, error: &ConfigError) -> Option<Failure> {
 }
 
 pub(super) struct Exact {
-    pub(super) dedup: Dedup,
+    pub(super) dedup: Arc<Dedup>,
     on_full: OnFullKind,
     verdicts: Vec<Result<Verdict, Refused>>,
 }
@@ -99,7 +111,7 @@ impl Exact {
         let refused =
             |error: ConfigError| refused(args, &error).unwrap_or_else(|| room::refused(&args.state, &error));
         let dedup = builder.build().map_err(refused)?;
-        Ok(Exact { dedup, on_full: args.on_full, verdicts: Vec::new() })
+        Ok(Exact { dedup: Arc::new(dedup), on_full: args.on_full, verdicts: Vec::new() })
     }
 
     fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) -> Option<Refused> {
@@ -119,7 +131,7 @@ impl Exact {
 }
 
 pub(super) struct Approx {
-    pub(super) filter: RotatingBloom,
+    pub(super) filter: Arc<RotatingBloom>,
     refresh: bool,
     /// Ticks in a pane, and where the next one begins.
     pane: u64,
@@ -139,7 +151,7 @@ impl Approx {
             _ => refused(args, &error).unwrap_or_else(|| filter::refused(&args.state, &error)),
         })?;
         let pane = filter.plan().pane.ticks().unwrap_or(1);
-        Ok(Approx { filter, refresh: args.refresh, pane, next: 0 })
+        Ok(Approx { filter: Arc::new(filter), refresh: args.refresh, pane, next: 0 })
     }
 
     fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) {

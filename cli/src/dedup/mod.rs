@@ -11,14 +11,23 @@ use crate::{
     args::{DedupArgs, EmitKind},
     failure::Failure,
     input::{Need, Skipped},
+    metrics::{Figure, Metrics},
     output, room,
     sift::{Passed, sift},
 };
 use judge::{DUPLICATE, FRESH, Judge};
 use report::Report;
 
+/// See [`Counts::figures`].
+const FIGURES: [Figure; 3] = [
+    Figure::count("events", "Events."),
+    Figure::count("fresh_events", "Events whose id was new."),
+    Figure::count("duplicates", "Events whose id was seen in the window."),
+];
+
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     let mut judge = Judge::new(args)?;
+    let metrics = Metrics::start(&args.sift.metrics, "dedup", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.id,
         option: "--id",
@@ -36,9 +45,10 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         EmitKind::None => Passed::None,
     };
     let mut counts = Counts::default();
-    let (input, took) = sift(&args.sift, need, passed, |batch, marks| {
+    let (input, took) = sift(&args.sift, need, passed, &metrics, |batch, marks| {
         let refused = judge.mark(batch.events, marks);
         counts.add(marks);
+        metrics.tell(&counts.figures());
         refused.map(|refused| full(args, refused, counts.events + 1))
     })?;
     report(args, &counts, &judge, input.skipped(), took)
@@ -54,6 +64,10 @@ impl Counts {
     fn add(&mut self, marks: &[u8]) {
         self.events += marks.len() as u64;
         self.fresh += marks.iter().filter(|&&mark| mark == FRESH).count() as u64;
+    }
+
+    fn figures(&self) -> [u64; FIGURES.len()] {
+        [self.events, self.fresh, self.events - self.fresh]
     }
 }
 

@@ -1,5 +1,7 @@
 //! Allowed or denied.
 
+use std::sync::Arc;
+
 use windlass::{
     Admission, Algorithm, ConfigError, KeyHash, KeyedLimiter, LimiterStats, OnUnknown, Quota, Seed, Tick,
 };
@@ -7,6 +9,7 @@ use windlass::{
 use crate::{
     args::{AlgorithmKind, Limit, LimitArgs, UnknownKind},
     failure::Failure,
+    metrics::Metrics,
     output, room,
 };
 
@@ -15,7 +18,7 @@ pub(super) const DENIED: u8 = b'0';
 pub(super) const ALLOWED: u8 = b'1';
 
 pub(super) struct Judge {
-    limiter: KeyedLimiter,
+    limiter: Arc<KeyedLimiter>,
     /// Without `--key` all events have this one.
     one: Option<KeyHash>,
     pub(super) delays: Delays,
@@ -65,12 +68,17 @@ impl Judge {
         // Less what it keeps for late events and for the windows before the first.
         let before = nanos(args.sift.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
         Ok(Judge {
-            limiter,
+            limiter: Arc::new(limiter),
             one: (!keyed).then(|| seed.hash(0_u64)),
             delays: Delays::default(),
             first: None,
             range: STAMPS.saturating_sub(before),
         })
+    }
+
+    /// Has what it goes by served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        metrics.add("clients", &self.limiter)
     }
 
     pub(super) fn quota(&self) -> Quota {

@@ -9,6 +9,7 @@ use crate::{
     args::{LimitArgs, PassedKind},
     failure::Failure,
     input::{Batch, Need},
+    metrics::{Figure, Metrics},
     output,
     sift::{Passed, sift},
 };
@@ -19,11 +20,19 @@ use report::Report;
 /// Of longer names of clients that much is told.
 const NAME: usize = 256;
 
+/// See [`Counts::figures`].
+const FIGURES: [Figure; 3] = [
+    Figure::count("events", "Events."),
+    Figure::count("allowed_events", "Events that were allowed."),
+    Figure::count("denied_events", "Events that were denied."),
+];
+
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     if let Some(file) = &args.policy {
         return policy::run(args, file);
     }
     let mut judge = Judge::new(args)?;
+    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.key,
         option: "--key",
@@ -35,9 +44,10 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
         seed: judge.seed(),
     };
     let mut counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
-    let (input, took) = sift(&args.sift, need, passed(args), |batch, marks| {
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, |batch, marks| {
         let trouble = judge.mark(batch.events, marks);
         counts.add(batch, marks);
+        metrics.tell(&counts.figures());
         trouble.map(|trouble| Failure::Bad(format!("event {}: {trouble}", counts.events + 1)))
     })?;
     let report = Report::new(args, &counts, &judge, &input, took);
@@ -64,6 +74,10 @@ struct Counts {
 }
 
 impl Counts {
+    fn figures(&self) -> [u64; FIGURES.len()] {
+        [self.events, self.allowed, self.events - self.allowed]
+    }
+
     fn add(&mut self, batch: &Batch<'_>, marks: &[u8]) {
         self.events += marks.len() as u64;
         for (i, (&event, &mark)) in batch.events.iter().zip(marks).enumerate() {

@@ -1,19 +1,20 @@
 //! The waiting room.
 
-use std::io::Write;
+use std::{io::Write, sync::Arc};
 
 use windlass::{Dedup, FifoIndex, KeyHash, Seed, Tick, Window};
 
 use crate::{
     args::{RankArgs, StateArgs},
     failure::Failure,
+    metrics::Metrics,
     room,
 };
 
 pub(super) struct Room {
     /// Keys that were seen: a window longer than any input.
-    seen: Dedup,
-    waiting: FifoIndex<()>,
+    seen: Arc<Dedup>,
+    waiting: Arc<FifoIndex<()>>,
     every: u64,
     /// When the next is let in. None before the first event.
     due: Option<u64>,
@@ -45,6 +46,7 @@ impl Room {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(refused)?;
+        let (seen, waiting) = (Arc::new(seen), Arc::new(waiting));
         Ok(Room { seen, waiting, every, due: None, figures: Figures::default() })
     }
 
@@ -88,6 +90,18 @@ impl Room {
             due = due.saturating_add(((now - due) / self.every + 1).saturating_mul(self.every));
         }
         self.due = Some(due);
+    }
+
+    /// Has what it is made of served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        metrics.add("seen", &self.seen)?;
+        metrics.add("waiting", &self.waiting)
+    }
+
+    /// The figures, those that are served.
+    pub(super) fn told(&self) -> [u64; super::FIGURES.len()] {
+        let Figures { events, keys, popped, largest } = self.figures;
+        [events, keys, popped, self.waiting(), largest]
     }
 
     pub(super) fn waiting(&self) -> u64 {

@@ -1,28 +1,72 @@
 //! The counts of the keys.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use windlass::{
     BoundedTopK, ConfigError, Export, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, Window,
+    metrics::{Page, Source},
 };
 
 use crate::{
     args::TopArgs,
     failure::Failure,
     input::Batch,
+    metrics::Metrics,
     output,
     room::{self, out_of_range},
 };
 
 pub(super) struct Counts {
-    top: Top,
+    live: Arc<Live>,
     /// Events for whose keys there was no room.
     pub(super) refused: u64,
+}
+
+/// What others may look at meanwhile.
+struct Live {
+    top: Top,
+    /// The newest event's time and 1, or 0 before the first. Relaxed: whoever looks may be a little behind.
+    newest: AtomicU64,
 }
 
 enum Top {
     Exact(Box<TopK>),
     Bounded(Box<BoundedTopK>),
+}
+
+impl Live {
+    fn new(top: Top) -> Arc<Live> {
+        Arc::new(Live { top, newest: AtomicU64::new(0) })
+    }
+
+    /// The list of the window that ends with the newest event's pane.
+    fn refresh(&self) -> Option<Arc<TopSnapshot>> {
+        let newest = self.newest.load(Relaxed).checked_sub(1).map(Tick)?;
+        Some(match &self.top {
+            Top::Exact(top) => top.refresh_at(newest),
+            Top::Bounded(top) => top.refresh_at(newest),
+        })
+    }
+}
+
+impl Source for Live {
+    fn measure(&self, page: &mut Page) {
+        self.refresh();
+        match &self.top {
+            Top::Exact(top) => top.measure(page),
+            Top::Bounded(top) => top.measure(page),
+        }
+    }
+
+    fn hot_keys(&self) -> Option<Arc<TopSnapshot>> {
+        self.refresh()
+    }
 }
 
 /// Bytes, with `--approx`.
@@ -47,7 +91,7 @@ impl Counts {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(|error| refused(args, capacity, &error))?;
-        Ok(Counts { top: Top::Exact(Box::new(top)), refused: 0 })
+        Ok(Counts { live: Live::new(Top::Exact(Box::new(top))), refused: 0 })
     }
 
     fn bounded(args: &TopArgs) -> Result<Counts, Failure> {
@@ -59,7 +103,17 @@ impl Counts {
             .seed(Seed(args.state.seed))
             .build()
             .map_err(|error| refused(args, 0, &error))?;
-        Ok(Counts { top: Top::Bounded(Box::new(top)), refused: 0 })
+        Ok(Counts { live: Live::new(Top::Bounded(Box::new(top))), refused: 0 })
+    }
+
+    /// Has the counts served.
+    pub(super) fn show(&self, metrics: &Metrics) -> Result<(), Failure> {
+        metrics.add("keys", &self.live)
+    }
+
+    /// Whoever looks at the counts meanwhile is to see those up to here.
+    pub(super) fn come_to(&self, newest: u64) {
+        self.live.newest.store(newest.saturating_add(1), Relaxed);
     }
 
     /// Counts some of a batch.
@@ -68,7 +122,7 @@ impl Counts {
             let (hash, tick) = batch.events[events.start + i];
             (Named { hash, name: batch.name(events.start + i) }, 1, tick)
         };
-        let Tally { refused, .. } = match &self.top {
+        let Tally { refused, .. } = match &self.live.top {
             Top::Exact(top) => top.add_each(events.len(), event),
             Top::Bounded(top) => top.add_each(events.len(), event),
         };
@@ -77,7 +131,7 @@ impl Counts {
 
     /// The list of the window that ends there.
     pub(super) fn list(&self, end: u64) -> TopSnapshot {
-        match &self.top {
+        match &self.live.top {
             Top::Exact(top) => top.top_complete_at(Tick(end)),
             Top::Bounded(top) => top.top_complete_at(Tick(end)),
         }
@@ -85,14 +139,14 @@ impl Counts {
 
     /// What is known of it, to be put together with what others know.
     pub(super) fn export(&self, end: u64) -> Export {
-        match &self.top {
+        match &self.live.top {
             Top::Exact(top) => top.export_complete_at(Tick(end)),
             Top::Bounded(top) => top.export_complete_at(Tick(end)),
         }
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
-        match &self.top {
+        match &self.live.top {
             Top::Exact(top) => top.stats().counter.memory_bytes,
             Top::Bounded(top) => top.memory_bytes(),
         }

@@ -15,6 +15,7 @@ use crate::{
     failure::Failure,
     grid::Grid,
     input::{Input, Need},
+    metrics::{Figure, Metrics},
     output::{self, Progress},
 };
 use counts::Counts;
@@ -24,6 +25,19 @@ use report::Report;
 /// Of longer keys that much is told. (They are told apart by all of it.)
 const NAME: usize = 4096;
 
+/// See [`told`].
+const FIGURES: [Figure; 5] = [
+    Figure::count("events", "Events."),
+    Figure::count("panes", "Panes that are over."),
+    Figure::count("late_events", "Events whose pane was over."),
+    Figure::count("uncounted_events", "Events that came too late for any window."),
+    Figure::count("refused_events", "Events of keys for which there was no room."),
+];
+
+fn told(panes: &Panes, counts: &Counts) -> [u64; FIGURES.len()] {
+    [panes.events, panes.over, panes.late, panes.uncounted, counts.refused]
+}
+
 pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
     let grid = Grid::new(&args.window, &args.pane)?;
@@ -31,10 +45,12 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
         return merge::run(args, grid);
     }
     let mut counts = Counts::new(args)?;
+    let metrics = Metrics::start(&args.metrics, "top", &FIGURES, |metrics| counts.show(metrics))?;
     let mut input = Input::new(&args.input, need(args))?;
+    metrics.reads(input.read_counter());
     let started = Instant::now();
     let mut panes = Panes::new(grid, args);
-    let done = stream(args, &mut counts, &mut panes, &mut input);
+    let done = stream(args, &mut counts, &mut panes, &mut input, &metrics);
     // What is over has its place in the output, whatever came then.
     panes.flush()?;
     done?;
@@ -73,7 +89,13 @@ fn need(args: &TopArgs) -> Need<'_> {
     }
 }
 
-fn stream(args: &TopArgs, counts: &mut Counts, panes: &mut Panes, input: &mut Input) -> Result<(), Failure> {
+fn stream(
+    args: &TopArgs,
+    counts: &mut Counts,
+    panes: &mut Panes,
+    input: &mut Input,
+    metrics: &Metrics,
+) -> Result<(), Failure> {
     let progress =
         Progress::over_input(args.output.quiet, args.every_pane, input.size(), input.read_counter());
     while let Some(batch) = input.next()? {
@@ -83,6 +105,9 @@ fn stream(args: &TopArgs, counts: &mut Counts, panes: &mut Panes, input: &mut In
             panes.flush()?;
         }
         progress.advance(events);
+        counts.come_to(panes.newest());
+        metrics.tell(&told(panes, counts));
+        metrics.skipped(input.skipped().records);
     }
     panes.end(counts)
 }

@@ -95,6 +95,11 @@ impl Panes {
         }
     }
 
+    /// The time of the newest event.
+    pub(super) fn newest(&self) -> u64 {
+        self.newest
+    }
+
     /// The pane of the newest event.
     pub(super) fn last(&self) -> Option<u64> {
         self.open.map(|_| self.newest / self.grid.pane)

@@ -12,6 +12,7 @@ mod golden;
 mod input;
 mod limit;
 mod limit_golden;
+mod metrics;
 mod oracle;
 mod pipes;
 mod policy;

@@ -25,7 +25,7 @@ pub struct windlass_bloom_stats {
     pub live_panes: u32,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
-    /// The share of 65536 ids, made up for it, that were taken for seen.
+    /// The share of up to 65536 ids, made up for it, that were taken for seen.
     pub sampled_error: f64,
     /// How often a pane took over from the one before.
     pub rotations: u64,

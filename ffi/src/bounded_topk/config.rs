@@ -1,6 +1,6 @@
 //! Settings.
 
-use windlass::{BoundedTopK, Seed};
+use windlass::{BoundedTopK, BoundedTopKBuilder, Seed};
 
 use super::windlass_bounded_topk;
 use crate::{
@@ -104,6 +104,19 @@ pub(super) unsafe fn build(
     config: *const windlass_bounded_topk_config,
 ) -> Result<<windlass_bounded_topk as Handle>::Core, Failure> {
     // SAFETY: the caller's promise.
+    let (builder, seed) = unsafe { read(config) }?;
+    // Other limits on memory are known beforehand.
+    settings::built(builder.seed(seed).build(), |error| error.limit == "what the system can allocate")
+}
+
+/// All settings but the seed, and that.
+///
+/// # Safety
+/// As `build`.
+pub(super) unsafe fn read(
+    config: *const windlass_bounded_topk_config,
+) -> Result<(BoundedTopKBuilder, Seed), Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved.into_iter().chain([config.reserved0.into()]))?;
     let span = settings::span_of(config.unit)?;
@@ -111,14 +124,12 @@ pub(super) unsafe fn build(
         BoundedTopK::builder(span(config.window), span(config.pane), settings::many("k", config.k)?)
             .lateness(span(config.lateness))
             .memory(config.memory)
-            .key_bytes(settings::many("key_bytes", config.key_bytes)?)
-            .seed(Seed(config.seed));
+            .key_bytes(settings::many("key_bytes", config.key_bytes)?);
     if config.refresh_every != 0 {
         builder = builder.refresh_every(span(config.refresh_every));
     }
     if config.max_jump != WINDLASS_NO_LIMIT {
         builder = builder.max_jump(span(config.max_jump));
     }
-    // Other limits on memory are known beforehand.
-    settings::built(builder.build(), |error| error.limit == "what the system can allocate")
+    Ok((builder, Seed(config.seed)))
 }

@@ -13,6 +13,8 @@ pub mod stats;
 
 pub mod upkeep;
 
+pub mod snapshot;
+
 #[cfg(test)]
 mod tests;
 

@@ -2,7 +2,7 @@
  * Structures written and restored: through memory, a file, and functions that fail. With arguments it reads lines, TICK<TAB>ID (8 digits),
  * TICK in milliseconds, puts them into a structure, and prints its snapshot, and that of what is restored of it a second later:
  *
- *   snapshot dedup|dedup_bytes|bloom|counter|topk|fifo|ring SEED NOW WALL FILE
+ *   snapshot dedup|dedup_bytes|bloom|counter|topk|bounded|fifo|ring SEED NOW WALL FILE
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -258,6 +258,32 @@ static void counters(void) {
     windlass_topk_free(topk_again);
 }
 
+static void bounded(void) {
+    const uint8_t *key = (const uint8_t *)"/index.html";
+    windlass_bounded_topk_config config;
+    windlass_bounded_topk *top = NULL, *again = NULL, *none = NULL;
+    uint64_t lower = 0, upper = 0;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_bounded_topk_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.window = 60 * SECOND;
+    config.pane = 10 * SECOND;
+    config.k = 3;
+    config.memory = 65536;
+    CHECK(windlass_bounded_topk_new(&config, &top, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_add(top, key, 11, 7, 5 * SECOND) == WINDLASS_COUNTED);
+    CHECK(windlass_bounded_topk_save(top, 10 * SECOND, SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_restore(&config, SECOND, from_memory, &store, &again, NULL, NULL) == WINDLASS_OK);
+    CHECK(windlass_bounded_topk_bounds(again, key, 11, 59 * SECOND, &lower, &upper) == WINDLASS_OK);
+    CHECK(lower == 7 && upper == 7);
+    /* In other memory. */
+    store.at = 0;
+    config.memory *= 2;
+    CHECK(windlass_bounded_topk_restore(&config, SECOND, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_ARG);
+    CHECK(none == NULL);
+    windlass_bounded_topk_free(top);
+    windlass_bounded_topk_free(again);
+}
+
 static void print(void) {
     size_t i;
     for (i = 0; i < store.len; i++) printf("%02x", store.bytes[i]);
@@ -377,6 +403,25 @@ static void written(const char *kind, uint64_t seed, uint64_t now, uint64_t wall
             CHECK(code == WINDLASS_COUNTED);
         }
         WRITE_AND_RESTORE(topk, save, config, topk);
+    } else if (strcmp(kind, "bounded") == 0) {
+        windlass_bounded_topk_config config;
+        windlass_bounded_topk *topk = NULL;
+        CHECK(windlass_bounded_topk_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.pane = pane;
+        config.lateness = lateness;
+        config.k = 20;
+        config.memory = 65536;
+        config.seed = seed;
+        CHECK(windlass_bounded_topk_new(&config, &topk, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_bounded_topk_add(topk, e->id, sizeof e->id, 1 + i % 5, e->tick)
+                                 : i % 3 == 1 ? windlass_bounded_topk_add_hash(topk, hashes[i], 1 + i % 5, e->tick)
+                                              : windlass_bounded_topk_add_u64(topk, e->number, 1 + i % 5, e->tick);
+            CHECK(code == WINDLASS_COUNTED);
+        }
+        WRITE_AND_RESTORE(bounded_topk, save, config, topk);
     } else if (strcmp(kind, "fifo") == 0) {
         windlass_fifo_config config;
         windlass_fifo *fifo = NULL;
@@ -448,6 +493,7 @@ int main(int argc, char **argv) {
     rings();
     blooms();
     counters();
+    bounded();
     puts("ok");
     return 0;
 }

@@ -301,7 +301,7 @@ constexpr std::uint64_t second = 1'000'000'000;
 template <class Structure, class Config>
 void written(const Structure &structure, const Config &config, std::uint64_t now, std::uint64_t wall) {
     const auto write = [](const Structure &of, std::string &to, std::uint64_t at, std::uint64_t by) {
-        if constexpr (std::is_same_v<Structure, windlass::TopK>)
+        if constexpr (std::is_same_v<Structure, windlass::TopK> || std::is_same_v<Structure, windlass::BoundedTopK>)
             return of.save(to, at, by);
         else if constexpr (std::is_same_v<Structure, windlass::Ring>)
             return of.snapshot(to, by);
@@ -368,6 +368,13 @@ void snapshot(char **a) {
         const windlass::TopKConfig config =
             windlass::TopKConfig().window(window).pane(pane).lateness(lateness).k(20).capacity(capacity).seed(seed);
         windlass::TopK topk(config);
+        by_turns(events, seed,
+                 [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(topk.add(key, tick, 1 + i % 5).counted()); });
+        written(topk, config, now, wall);
+    } else if (kind == "bounded") {
+        const windlass::BoundedTopKConfig config =
+            windlass::BoundedTopKConfig().window(window).pane(pane).lateness(lateness).k(20).memory(65536).seed(seed);
+        windlass::BoundedTopK topk(config);
         by_turns(events, seed,
                  [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(topk.add(key, tick, 1 + i % 5).counted()); });
         written(topk, config, now, wall);

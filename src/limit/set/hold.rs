@@ -152,9 +152,9 @@ impl Holds {
         })
     }
 
-    /// Those that have neither been settled nor ended.
-    pub(super) fn open_ones(&self) -> u64 {
+    /// Those that have neither been settled nor ended, of a sample of groups.
+    pub(super) fn open_ones(&self, sample: usize) -> u64 {
         let gone = self.table.horizon();
-        self.table.count(None, |state| state > gone && state & 1 == 0)
+        self.table.count(Some(sample), |state| state > gone && state & 1 == 0)
     }
 }

@@ -18,7 +18,7 @@ use self::{
     refunds::Refunds,
 };
 use super::{
-    Inherit, KeyedLimiter, Limiter,
+    Inherit, KeyedLimiter, Limiter, LimiterStats,
     admission::{Admission, Answer},
     algorithm::with_judge,
     judge::Judge,
@@ -120,7 +120,7 @@ pub struct LimitSetStats {
     pub unknown: u64,
     /// Calls from behind the horizon, of each limit that is for each client.
     pub late: u64,
-    /// Holds that have neither been settled nor run out.
+    /// Holds that have neither been settled nor run out, estimated from a sample (exact for small tables).
     pub holds: u64,
     /// How often something could not be given back, and stays charged until time gives it back.
     pub unreturned: u64,
@@ -136,6 +136,9 @@ struct Call<'a> {
 }
 
 const JUMP: u64 = u64::MAX;
+
+/// Groups of buckets of the holds that `stats` looks at.
+const SAMPLE: usize = 256;
 
 impl LimitSet {
     /// A builder, without limits yet.
@@ -347,7 +350,16 @@ impl LimitSet {
         self.seed
     }
 
-    /// Plain figures.
+    /// Plain figures of the limits that are for each client, by name and in order. Costs a look at a sample of each table, and nothing to others.
+    /// (Those for all are a word each, and have none.)
+    pub fn limit_stats(&self) -> impl Iterator<Item = (&str, LimiterStats)> {
+        self.limits.iter().filter_map(|limit| match &limit.member {
+            Member::Keyed(keyed) => Some((limit.name.as_str(), keyed.stats())),
+            Member::Sole(_) => None,
+        })
+    }
+
+    /// Plain figures. Costs a look at a sample of the holds, and nothing to others.
     #[must_use]
     pub fn stats(&self) -> LimitSetStats {
         let bytes = |limit: &Limit| match &limit.member {
@@ -359,7 +371,7 @@ impl LimitSet {
                 + self.holds.as_ref().map_or(0, Holds::bytes),
             unknown: self.keyed().map(KeyedLimiter::unknown_calls).sum(),
             late: self.keyed().map(KeyedLimiter::late_calls).sum(),
-            holds: self.holds.as_ref().map_or(0, Holds::open_ones),
+            holds: self.holds.as_ref().map_or(0, |holds| holds.open_ones(SAMPLE)),
             unreturned: self.unreturned.sum(),
         }
     }

@@ -17,13 +17,13 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BoundedTopKBuilder {
-    grid: Grid,
+    pub(super) grid: Grid,
     pane: Window,
     k: usize,
     memory: u64,
     key_bytes: u64,
-    seed: Option<Seed>,
-    clock: Option<Clock>,
+    pub(super) seed: Option<Seed>,
+    pub(super) clock: Option<Clock>,
     refresh: Option<Window>,
 }
 
@@ -112,6 +112,7 @@ impl BoundedTopKBuilder {
             time: Generations::new(spans),
             pool,
             panes,
+            lateness: self.grid.lateness,
             k: self.k,
             refresh,
             board: Board::new(TopSnapshot::unknown()),

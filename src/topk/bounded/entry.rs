@@ -71,6 +71,17 @@ impl Entry {
         self.0.high >> NAME_SHIFT
     }
 
+    /// All but key and name.
+    pub(super) fn nameless(self) -> u64 {
+        self.0.high & ((1 << NAME_SHIFT) - 1)
+    }
+
+    /// .. with these, if there can be such a one.
+    pub(super) fn named(lo: u64, name: u64, nameless: u64) -> Option<Entry> {
+        let fits = nameless >> NAME_SHIFT == 0 && nameless & (OPEN | CARRIED) != OPEN | CARRIED;
+        fits.then_some(Entry(Pair { low: lo, high: name << NAME_SHIFT | nameless }))
+    }
+
     pub(super) fn is_open(self) -> bool {
         self.0.high & OPEN != 0
     }
@@ -159,5 +170,10 @@ mod tests {
         assert!((103..=103 + 13).contains(&carried.rank()) && !carried.is_open() && !carried.is_empty());
         assert_eq!((carried.count(), carried.upper(), carried.name()), (3, Some(3), 5));
         assert_eq!(carried.plus(u64::MAX).upper(), None);
+        for entry in [one, other, closed, carried] {
+            assert_eq!(Entry::named(7, entry.name(), entry.nameless()), Some(entry));
+        }
+        assert_eq!(Entry::named(7, 1, OPEN | CARRIED), None);
+        assert_eq!(Entry::named(7, 1, 1 << NAME_SHIFT), None);
     }
 }

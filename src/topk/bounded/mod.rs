@@ -9,6 +9,7 @@ pub(crate) mod model;
 mod names;
 mod pane;
 mod plan;
+mod saved;
 mod sketch;
 mod slots;
 
@@ -85,6 +86,7 @@ pub struct BoundedTopK {
     time: Generations<Pane>,
     pool: Pool,
     panes: Panes,
+    lateness: Window,
     k: usize,
     /// Ticks between refreshes by upkeep.
     refresh: u64,
@@ -103,8 +105,10 @@ pub struct BoundedStats {
     pub slots: u64,
     /// Cells of a pane's sketch.
     pub cells: u64,
-    /// Slots of the newest pane that are taken.
+    /// Slots of the newest pane that are taken, estimated from a sample (exact where there are some 15,000 at most).
     pub taken: u64,
+    /// The number of the newest pane, which takes what comes: pane `p` begins at tick `p * pane`. 0 before the first event.
+    pub active_pane: u64,
     /// Bytes that it takes now.
     pub memory_bytes: u64,
     /// Panes opened so far.
@@ -118,6 +122,17 @@ pub struct BoundedStats {
     /// Events whose tick lay too far ahead: not counted.
     pub jumps: u64,
 }
+
+impl BoundedStats {
+    /// The share of the newest pane's slots that is taken: below 1 every key of the pane has one, and its counts are exact.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        crate::math::share(self.taken, self.slots)
+    }
+}
+
+/// Buckets that `stats` looks at.
+const SAMPLE: usize = 2048;
 
 impl BoundedTopK {
     /// A builder for lists of `k` keys over `window`, in panes of `pane`, of which the window has to be a multiple.
@@ -222,19 +237,26 @@ impl BoundedTopK {
         more
     }
 
-    /// Plain figures.
+    /// Plain figures. Costs a look at a sample of the newest pane's slots, and nothing to others.
     #[must_use]
     pub fn stats(&self) -> BoundedStats {
         let guard = epoch::pin();
         let newest = self.time.all(&guard).next_back().and_then(|pane| pane.tables.as_ref());
         let taken = newest.map_or(0, |tables| {
-            with_wide!(self.pool.wide(), wide => tables.slots.each().flat_map(|bucket| bucket.entries(wide)).count())
+            let step = tables.slots.each().len().div_ceil(SAMPLE).max(1);
+            let (mut looked_at, mut taken) = (0, 0);
+            for bucket in tables.slots.each().step_by(step) {
+                looked_at += 1;
+                taken += with_wide!(self.pool.wide(), wide => bucket.entries(wide).count());
+            }
+            taken * tables.slots.each().len() / looked_at.max(1)
         });
         let plan = self.pool.plan();
         BoundedStats {
             slots: plan.slots(),
             cells: plan.lines * sketch::LINE as u64,
             taken: taken as u64,
+            active_pane: self.time.newest().unwrap_or(0),
             memory_bytes: self.memory_bytes(),
             opened: self.pool.opened.sum(),
             recycled: self.pool.recycled.sum(),

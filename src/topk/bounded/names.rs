@@ -10,7 +10,15 @@ use std::sync::Arc;
 /// Of a key for which there was no room: it is counted, and cannot be told.
 pub(super) const NONE: u64 = super::entry::NAMES - 1;
 /// Of a `u64`: its hash is a bijection, and the slot has that.
-const NUMBER: u64 = NONE - 1;
+pub(super) const NUMBER: u64 = NONE - 1;
+
+/// A name as a snapshot has it.
+pub(super) enum Stored {
+    None,
+    Number,
+    /// The kind of key, and its bytes.
+    Bytes(u32, Vec<u8>),
+}
 
 /// Each name is the word behind which its record begins; a record is a word (kind, length) and the bytes, in whole words.
 pub(super) struct Names {
@@ -50,13 +58,27 @@ impl Names {
             if bytes.len() > super::super::TopK::MAX_LEN {
                 return None;
             }
-            let parts = bytes.chunks(8).map(|part| {
-                let mut whole = [0; 8];
-                whole[..part.len()].copy_from_slice(part);
-                u64::from_le_bytes(whole)
-            });
-            self.record_of(u64::from(kind) << 32 | bytes.len() as u64, parts)
+            self.put_bytes(kind, bytes)
         })
+    }
+
+    pub(super) fn put_bytes(&self, kind: u32, bytes: &[u8]) -> Option<u64> {
+        let words = bytes.chunks(8).map(|part| {
+            let mut whole = [0; 8];
+            whole[..part.len()].copy_from_slice(part);
+            u64::from_le_bytes(whole)
+        });
+        self.record_of(u64::from(kind) << 32 | bytes.len() as u64, words)
+    }
+
+    pub(super) fn stored(&self, name: u64) -> Stored {
+        let mut bytes = Vec::new();
+        match name {
+            NUMBER => Stored::Number,
+            name => {
+                self.read_record(name, &mut bytes).map_or(Stored::None, |kind| Stored::Bytes(kind, bytes))
+            }
+        }
     }
 
     /// The same name that a key has in another pane.
@@ -98,6 +120,10 @@ impl Names {
         if name == NUMBER {
             return Some(read_number(lo, seed, out));
         }
+        self.read_record(name, out)
+    }
+
+    fn read_record(&self, name: u64, out: &mut Vec<u8>) -> Option<u32> {
         out.clear();
         let (head, words) = self.found(name)?;
         words.iter().for_each(|word| out.extend_from_slice(&word.load(Relaxed).to_le_bytes()));

@@ -44,7 +44,7 @@ impl Tables {
 
     pub(super) fn add_to_total(&self, n: u64) {
         // (As many parts as a power of two.)
-        saturating::add_and_hold(&self.totals[shard() * STRIDE & (self.totals.len() - 1)], n);
+        saturating::add_and_hold(&self.totals[(shard() * STRIDE) & (self.totals.len() - 1)], n);
     }
 
     /// Relaxed: it is added to before a slot is (by a batch: before that ends), so whoever has acquired the slot finds it here.
@@ -71,6 +71,11 @@ impl Tables {
 }
 
 impl Pane {
+    /// Known as a sum alone.
+    pub(super) fn without(first: u64) -> Pane {
+        Pane { tables: None, first, unkept: AtomicU64::new(0) }
+    }
+
     pub(super) fn total(&self) -> u64 {
         self.tables.as_ref().map_or_else(|| self.unkept.load(Relaxed), |tables| tables.total())
     }

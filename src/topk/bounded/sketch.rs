@@ -10,7 +10,7 @@ use crate::{
     pane::below,
     sync::{AtomicU32, AtomicU64, Budget, Ordering::Relaxed, prefetch, saturating},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// Rows: cells of a key.
 const ROWS: usize = if cfg!(windlass_loom) { 1 } else { 2 };
@@ -131,6 +131,30 @@ impl Sketch {
         }
         let cells = (LINE - ROWS).max(1) as u64;
         Estimate { upper, noise: sum / cells }
+    }
+
+    /// Cells.
+    pub(super) fn len(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn values(&self, cells: Range<usize>) -> impl Iterator<Item = u32> {
+        self.cells[cells].iter().map(|cell| cell.load(Relaxed))
+    }
+
+    /// What has not fit into the cells of each row.
+    pub(super) fn spilled(&self) -> [u64; ROWS] {
+        std::array::from_fn(|row| self.spilled[row].load(Relaxed))
+    }
+
+    /// For one thread, when no other uses it, as `put_spilled`.
+    pub(super) fn put_cell(&self, cell: usize, value: u32) {
+        // (More would be as good as full, and might overflow.)
+        self.cells[cell].store(value.min(FULL + (FULL >> 1)), Relaxed);
+    }
+
+    pub(super) fn put_spilled(&self, row: usize, value: u64) {
+        self.spilled[row].store(value, Relaxed);
     }
 
     /// For one thread, when no other uses it: clears cells from this one on. Where to go on, or `None` if all are clear.

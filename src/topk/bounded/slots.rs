@@ -88,7 +88,12 @@ impl Slots {
         Bucket(&self.words[bucket * WORDS..][..WORDS])
     }
 
-    pub(super) fn each(&self) -> impl Iterator<Item = Bucket<'_>> {
+    /// Buckets.
+    pub(super) fn len(&self) -> usize {
+        self.words.len() / WORDS
+    }
+
+    pub(super) fn each(&self) -> impl ExactSizeIterator<Item = Bucket<'_>> {
         self.words.chunks(WORDS).map(Bucket)
     }
 
@@ -331,6 +336,17 @@ impl Bucket<'_> {
             }
             retry();
         }
+    }
+
+    /// For one thread, when no other uses it, as `put_bar`: what is in a slot, from 0.
+    pub(super) fn put(self, wide: impl Wide, slot: usize, entry: Entry) {
+        if let Some(place) = self.0.get(slot + 1) {
+            wide.cas(place, wide.load(place), entry.0);
+        }
+    }
+
+    pub(super) fn put_bar(self, wide: impl Wide, bar: u64) {
+        self.raise(wide, bar);
     }
 
     /// No key without a slot has more.

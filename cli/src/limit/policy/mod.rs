@@ -3,11 +3,12 @@
 mod file;
 mod report;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use windlass::{LimitSet, Seed, SetAdmission, Tick};
 
 use super::{
+    FIGURES,
     clients::Span,
     judge::{ALLOWED, DENIED, STAMPS},
     passed,
@@ -16,6 +17,7 @@ use crate::{
     args::{LimitArgs, PassedKind},
     failure::Failure,
     input::{Batch, Need},
+    metrics::Metrics,
     output, room,
     sift::sift,
 };
@@ -49,8 +51,15 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         numbered: false,
         seed,
     };
+    let set = Arc::new(set);
+    let metrics =
+        Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| metrics.add("limits", &set))?;
     let mut judge = Judge::new(&set, parts.len(), args);
-    let (input, took) = sift(&args.sift, need, passed(args), |batch, marks| judge.mark(batch, marks))?;
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, |batch, marks| {
+        let done = judge.mark(batch, marks);
+        metrics.tell(&[judge.events, judge.allowed, judge.events - judge.allowed]);
+        done
+    })?;
     let report = Report::new(args, &judge, &limits, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
 }

@@ -441,6 +441,13 @@ func snapshot(a []string) {
 		again(t, now, wall, (*windlass.TopK).Save, func(r io.Reader, wall time.Time) (*windlass.TopK, windlass.Restored, error) {
 			return windlass.RestoreTopK(config, r, wall)
 		})
+	case "bounded":
+		config := windlass.BoundedTopKConfig{Window: window, Pane: pane, Lateness: lateness, K: 20, Memory: 65536, Seed: &seed}
+		t := must(windlass.NewBoundedTopK(config))
+		count(events, hashes, t.Add, t.AddHash, t.AddUint64)
+		again(t, now, wall, (*windlass.BoundedTopK).Save, func(r io.Reader, wall time.Time) (*windlass.BoundedTopK, windlass.Restored, error) {
+			return windlass.RestoreBoundedTopK(config, r, wall)
+		})
 	case "fifo":
 		config := windlass.FifoConfig{Capacity: 5000, Seed: &seed}
 		f := must(windlass.NewFifo(config))
