@@ -3589,6 +3589,45 @@ int32_t windlass_bounded_topk_maintain_at(struct windlass_bounded_topk *topk,
                                           uint64_t now,
                                           size_t budget);
 
+// Writes a snapshot of all keys and counts, to be restored by windlass_bounded_topk_restore, on any machine.
+// (windlass_bounded_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
+// wait for nothing: bounds hold for what was counted before the call. now
+// and wall_ns are one time on two clocks: the tick, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (topk or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_bounded_topk_save(const struct windlass_bounded_topk *topk,
+                                           uint64_t now,
+                                           uint64_t wall_ns,
+                                           windlass_write_fn write_fn,
+                                           void *context,
+                                           struct windlass_error *error);
+
+// Makes a windlass_bounded_topk of what windlass_bounded_topk_save has written, and stores it in out; free it with
+// windlass_bounded_topk_free. Lists are what they were; the one of windlass_bounded_topk_snapshot is made with the
+// next refresh. What is behind the window since, by the system's clock, is gone. window, pane, unit
+// and lateness must be as they were, and so must memory and key_bytes. The seed of config is not
+// looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_bounded_topk_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_bounded_topk_restore(const struct windlass_bounded_topk_config *config,
+                                              uint64_t wall_ns,
+                                              windlass_read_fn read_fn,
+                                              void *context,
+                                              struct windlass_bounded_topk **out,
+                                              struct windlass_restored *restored,
+                                              struct windlass_error *error);
+
 // Frees it. NULL is allowed, and does nothing.
 //
 // Threads: exclusive: no other call with this handle may be under way, or come after it.

@@ -1934,6 +1934,22 @@ public:
                 handle_, key, now.count(), &bounds.lower, &bounds.upper);
         return Result<Bounds>(status, bounds);
     }
+
+    // Writes a snapshot of all keys and counts, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
+    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
+    // WINDLASS_OK if nothing was.
+    template <class To>
+    Error save(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to,
+                               [&](auto... output) { return windlass_bounded_topk_save(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what save has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<BoundedTopK>> restore(const BoundedTopKConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<BoundedTopK>(windlass_bounded_topk_restore, config.raw, from, wall);
+    }
 };
 
 // Merges the exports of any number of structures into one list. What changes it is for one thread at a time.

@@ -24,12 +24,21 @@ static inline wl_number wl_bounded_topk_total(const windlass_bounded_topk *it, u
     answer.code = windlass_bounded_topk_total(it, now, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_bounded_topk_save(const windlass_bounded_topk *it, uint64_t now, uint64_t wall, uintptr_t stream, windlass_error *error) {
+    return windlass_bounded_topk_save(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_bounded_topk_restore(const windlass_bounded_topk_config *config, uint64_t wall, uintptr_t stream, windlass_bounded_topk **out,
+                                                    windlass_restored *restored, windlass_error *error) {
+    return windlass_bounded_topk_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"math"
 	"runtime"
+	"time"
 	"unsafe"
 )
 
@@ -301,6 +310,35 @@ func (it *BoundedTopK) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_bounded_topk_maintain_at(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Save writes a snapshot of all keys and counts to w, for RestoreBoundedTopK, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
+// What w returns as its error is returned.
+func (it *BoundedTopK) Save(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_bounded_topk_save(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreBoundedTopK makes a BoundedTopK of what Save has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreBoundedTopK(config BoundedTopKConfig, r io.Reader, wall time.Time) (*BoundedTopK, Restored, error) {
+	var settings C.windlass_bounded_topk_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &BoundedTopK{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_bounded_topk_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*BoundedTopK).Close)
+	return made, restored, nil
 }
 
 // BoundedTopKStats is what a BoundedTopK tells of itself.

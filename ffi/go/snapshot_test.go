@@ -146,6 +146,16 @@ func TestSnapshots(t *testing.T) {
 		t.Error(list, err)
 	}
 
+	few := BoundedTopKConfig{Window: second(60), Pane: second(10), K: 3, Memory: 1 << 16}
+	bounded := made(t, NewBoundedTopK, few)
+	must(bounded.AddString("a", 7, second(5)))
+	boundeds, _ := again(t, func(w io.Writer) error { return bounded.Save(w, second(10), wall) },
+		func(r io.Reader, wall time.Time) (*BoundedTopK, Restored, error) {
+			return RestoreBoundedTopK(few, r, wall)
+		})
+	lower, upper := must2(boundeds.BoundsString("a", second(31)))
+	is(t, "bounds", [2]uint64{lower, upper}, [2]uint64{7, 7})
+
 	queue := FifoConfig{Capacity: 100}
 	fifo := made(t, NewFifo, queue)
 	value := strings.Repeat("v", 500)

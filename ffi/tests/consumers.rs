@@ -310,10 +310,10 @@ fn what_the_library_exports_is_there_in_cpp_and_go() {
     let go: String = go.map(|file| code(&fs::read_to_string(file).expect("text"))).collect();
     // Which of them, and why.
     let of_loaders = ["windlass_abi_version", "windlass_version_number"]; // they are compiled against the header
-    let clock = ["windlass_now_ns"]; // Go has its own
+    let clocks = ["windlass_now_ns", "windlass_wall_ns"]; // Go has its own
     let left_out = [
         ("windlass.hpp", code(&text("include/windlass.hpp")), of_loaders.to_vec()),
-        ("Go", go, [&of_loaders[..], &clock].concat()),
+        ("Go", go, [&of_loaders[..], &clocks].concat()),
     ];
     for (language, code, left_out) in left_out {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -347,6 +347,22 @@ fn the_lines_of_the_readme_in_cpp() {
         std::uint64_t shown(const std::vector<std::string> &ids) {\n";
     let text = format!("{before}{}return fresh.value();\n}}\n", block(&readme, "cpp"));
     fs::write(&shown, text).expect("writable");
+    let Some(compiler) = Language::Cpp.compiler() else { return };
+    let mut cc = Command::new(compiler);
+    cc.args(["-fsyntax-only", "-std=c++17"]).args(support::WARNINGS);
+    run(cc.arg("-I").arg(root().join("include")).arg(&shown));
+}
+
+/// What docs/cpp.md shows of snapshots, within a function.
+#[test]
+fn the_lines_about_restarts_in_cpp() {
+    let docs = fs::read_to_string(root().join("docs/cpp.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## Over a restart\n").expect("a section");
+    let shown = Path::new(env!("CARGO_TARGET_TMPDIR")).join("restart.cpp");
+    let before = "#include <cstdio>\n#include <fstream>\n#include <windlass.hpp>\n\
+        void fail(const char *);\nvoid handle(windlass::Verdict);\nvoid shown();\n\
+        void shown() {\nusing namespace std::chrono_literals;\n";
+    fs::write(&shown, format!("{before}{}}}\n", block(section, "cpp"))).expect("writable");
     let Some(compiler) = Language::Cpp.compiler() else { return };
     let mut cc = Command::new(compiler);
     cc.args(["-fsyntax-only", "-std=c++17"]).args(support::WARNINGS);

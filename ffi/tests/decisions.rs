@@ -668,3 +668,194 @@ fn the_ranks_of_a_queue() {
         others_say(of_rust, &["fifo", way, &FIFO.0.to_string(), &FIFO.1.to_string()], &input);
     }
 }
+
+/// Seed, and the time of a snapshot on both clocks, in nanoseconds.
+const SNAPSHOT: (u64, u64, u64) = (4711, 6_000_000_000, 1_700_000_000_000_000_000);
+
+/// As the C program prints bytes.
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + "\n"
+}
+
+/// A structure's snapshot, and that of what is restored of it a second later. (Not a macro's work: rings have no time of their own.)
+fn written<T>(
+    structure: &T,
+    write: impl Fn(&T, &mut Vec<u8>, windlass::Tick, Duration),
+    restore: impl Fn(&[u8], Duration) -> Result<windlass::Restored<T>, windlass::RestoreError>,
+) -> String {
+    let (now, wall) = (windlass::Tick(SNAPSHOT.1), Duration::from_nanos(SNAPSHOT.2));
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    write(structure, &mut first, now, wall);
+    let wall = wall + Duration::from_secs(1);
+    let again = restore(&first, wall).expect("a snapshot");
+    write(&again.structure, &mut second, again.resumed, wall);
+    hex(&first) + &hex(&second)
+}
+
+/// Calls with each key: bytes, hashes and numbers by turns.
+macro_rules! by_turns {
+    ($events:ident, $seed:expr, |$i:ident, $key:ident, $now:ident| $call:expr) => {
+        for ($i, (ms, id)) in $events.iter().enumerate() {
+            let $now = windlass::Tick(ms * 1_000_000);
+            match $i % 3 {
+                0 => {
+                    let $key = id.as_bytes();
+                    $call
+                }
+                1 => {
+                    let $key = $seed.hash(id);
+                    $call
+                }
+                _ => {
+                    let $key = id.parse::<u64>().expect("a number");
+                    $call
+                }
+            };
+        }
+    };
+}
+
+fn snapshots_of_rust(kind: &str, events: &[(u64, String)]) -> String {
+    use windlass::{
+        Added, BoundedTopK, Claim, Dedup, FifoIndex, HashRing, Identity, Node, RotatingBloom, Seed, TopK,
+        WindowedCounter,
+    };
+    let (window, pane) = (Duration::from_secs(4), Duration::from_millis(500));
+    let (lateness, seed) = (Duration::from_millis(300), Seed(SNAPSHOT.0));
+    match kind {
+        "dedup" | "dedup_bytes" => {
+            let identity = if kind == "dedup" { Identity::Hash } else { Identity::Bytes };
+            let builder =
+                || Dedup::builder(window).lateness(lateness).capacity(5000).seed(seed).identity(identity);
+            let dedup = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| if i % 7 == 6 {
+                let id = &events[i].1;
+                let claim = dedup.claim_at(id, now, Duration::from_secs(1)).expect("room for it");
+                if let (Claim::Claimed(ticket), true) = (claim, i % 2 == 0) {
+                    assert!(dedup.commit(ticket));
+                }
+            } else {
+                dedup.observe_at(key, now).expect("room for it");
+            });
+            let write = |of: &Dedup, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&dedup, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "bloom" => {
+            let builder = || RotatingBloom::builder(window).expected_ids(700).seed(seed);
+            let bloom = builder().build().expect("valid");
+            by_turns!(events, seed, |_i, key, now| bloom.insert_at(key, now));
+            let write = |of: &RotatingBloom, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&bloom, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "counter" => {
+            let builder =
+                || WindowedCounter::builder(window, pane).lateness(lateness).capacity(5000).seed(seed);
+            let counter = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| assert_eq!(
+                counter.add_at(key, 1 + i as u64 % 5, now),
+                Added::Counted
+            ));
+            let write = |of: &WindowedCounter, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&counter, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "topk" => {
+            let builder = || TopK::builder(window, pane, 20).lateness(lateness).capacity(5000).seed(seed);
+            let topk = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| assert_eq!(
+                topk.add_at(key, 1 + i as u64 % 5, now),
+                Added::Counted
+            ));
+            let write = |of: &TopK, out: &mut Vec<u8>, now, wall| {
+                of.save_at(out, now, wall).expect("written");
+            };
+            written(&topk, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "bounded" => {
+            let builder =
+                || BoundedTopK::builder(window, pane, 20).lateness(lateness).seed(seed).memory(65536);
+            let topk = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| assert_eq!(
+                topk.add_at(key, 1 + i as u64 % 5, now),
+                Added::Counted
+            ));
+            let write = |of: &BoundedTopK, out: &mut Vec<u8>, now, wall| {
+                of.save_at(out, now, wall).expect("written");
+            };
+            written(&topk, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "fifo" => {
+            let builder = || FifoIndex::builder().capacity(5000).seed(seed);
+            let fifo: FifoIndex<Vec<u8>> = builder().build().expect("valid");
+            // (A key that collides with another one is refused: hashes under another seed do not.)
+            by_turns!(events, Seed(SNAPSHOT.0 + 1), |i, key, now| {
+                let value = &events[i].1.as_bytes()[..i % 9];
+                assert!(fifo.push_at(key, value.to_vec(), now).is_ok());
+                assert!(i % 5 != 4 || fifo.pop().is_some());
+            });
+            let write = |of: &FifoIndex<Vec<u8>>, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&fifo, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        _ => {
+            let builder = || HashRing::builder().vnodes(40).seed(seed);
+            let ring = builder().build().expect("valid");
+            for (id, (_, name)) in (0_u32..6).zip(events) {
+                ring.add(Node::new(id, name.as_str()).weight(1 + id % 3)).expect("another name");
+            }
+            ring.remove(2).expect("is there");
+            let write = |of: &HashRing, out: &mut Vec<u8>, _, wall| {
+                of.snapshot_at(out, wall).expect("written");
+            };
+            written(&ring, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+    }
+}
+
+/// The same bytes for the same keys, seed and times; and again of what was restored of them.
+#[test]
+fn the_bytes_of_snapshots() {
+    let mut random = Random(12);
+    let mut now = 1000;
+    let events: Vec<(u64, String)> = (0..enough(4_000))
+        .map(|_| {
+            now += random.below(3);
+            let late = if random.below(4) == 0 { random.below(200) } else { 0 };
+            (now - late, format!("{:08}", random.below(enough(2000) as u64)))
+        })
+        .collect();
+    let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join("snapshot-input");
+    let text: String = events.iter().map(|(ms, id)| format!("{ms}\t{id}\n")).collect();
+    fs::write(&input, text).expect("writable");
+    let settings = [SNAPSHOT.0, SNAPSHOT.1, SNAPSHOT.2].map(|number| number.to_string());
+    let kinds = ["dedup", "dedup_bytes", "bloom", "counter", "topk", "bounded", "fifo", "ring"];
+    let of_rust = kinds.map(|kind| snapshots_of_rust(kind, &events));
+    for (kind, of_rust) in kinds.iter().zip(&of_rust) {
+        let least = if *kind == "ring" { 200 } else { enough(4_000) };
+        assert!(of_rust.len() > least, "{kind}: {} digits: not much of a test", of_rust.len());
+    }
+    for &language in languages() {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/snapshot.c");
+        let Some(snapshot) = program(&source, language) else { continue };
+        for (kind, of_rust) in kinds.iter().zip(&of_rust) {
+            let of_c = run(checked(&snapshot).arg(kind).args(&settings).arg(&input));
+            let differs = of_c.bytes().zip(of_rust.bytes()).position(|(c, rust)| c != rust);
+            assert_eq!((differs, of_c.len()), (None, of_rust.len()), "{language:?}, {kind}");
+        }
+        fs::remove_file(snapshot).expect("was made");
+    }
+    for Other { language, program } in others() {
+        for (kind, of_rust) in kinds.iter().zip(&of_rust) {
+            let mut other = checked(program);
+            let printed = run(other.args(["snapshot", kind]).args(&settings).arg(&input));
+            let differs = printed.bytes().zip(of_rust.bytes()).position(|(other, rust)| other != rust);
+            assert_eq!((differs, printed.len()), (None, of_rust.len()), "{language}, {kind}");
+        }
+    }
+}

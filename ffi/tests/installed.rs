@@ -361,13 +361,28 @@ fn a_module_in_go() {
 /// What README.md shows in Go compiles, within a function.
 #[test]
 fn the_lines_of_the_readme_in_go() {
-    let Some(prefix) = prefix() else { return };
-    let folder = consumers("readme-go").join("go");
-    let replaced = format!("windlass={}", root().join("ffi/go").canonicalize().expect("there").display());
-    run(go(prefix).args(["mod", "edit", "-replace", &replaced]).current_dir(&folder));
     let readme = fs::read_to_string(root().join("README.md")).expect("committed");
     let before = "package main\n\nimport (\n\t\"time\"\n\n\t\"windlass\"\n)\n\nfunc handle(string) {}\n\nfunc main() {\n";
-    fs::write(folder.join("main.go"), format!("{before}{}}}\n", block(&readme, "go"))).expect("writable");
+    compiles_in_go("readme-go", &format!("{before}{}}}\n", block(&readme, "go")));
+}
+
+/// What docs/go.md shows of snapshots, the same way.
+#[test]
+fn the_lines_about_restarts_in_go() {
+    let docs = fs::read_to_string(root().join("docs/go.md")).expect("committed");
+    let (_, section) = docs.split_once("\n## Over a restart\n").expect("a section");
+    let before = "package main\n\nimport (\n\t\"bufio\"\n\t\"errors\"\n\t\"io/fs\"\n\t\"os\"\n\t\"time\"\n\n\t\"windlass\"\n)\n\n\
+        func handle(windlass.Verdict, error) {}\n\nfunc main() { handle(0, shown()) }\n\nfunc shown() error {\n";
+    compiles_in_go("restart-go", &format!("{before}{}}}\n", block(section, "go")));
+}
+
+/// A program, against what is installed.
+fn compiles_in_go(name: &str, program: &str) {
+    let Some(prefix) = prefix() else { return };
+    let folder = consumers(name).join("go");
+    let replaced = format!("windlass={}", root().join("ffi/go").canonicalize().expect("there").display());
+    run(go(prefix).args(["mod", "edit", "-replace", &replaced]).current_dir(&folder));
+    fs::write(folder.join("main.go"), program).expect("writable");
     run(go(prefix).args(["build", "-o", "shown"]).current_dir(&folder));
 }
 

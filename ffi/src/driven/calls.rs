@@ -51,7 +51,7 @@ pub(super) struct World {
 
 /// Calls as long as there are bytes. How many had nothing wrong about them, and how many had; and how many
 /// structures of each kind were restored.
-pub(super) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 6]) {
+pub(super) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 7]) {
     let mut world = World {
         dedup: null_mut(),
         ticket: windlass_ticket { words: [0; 4] },

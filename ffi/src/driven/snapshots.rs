@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     bloom::{config::*, snapshot::*, windlass_bloom_free},
+    bounded_topk::{config::*, snapshot::*, windlass_bounded_topk_free},
     counter::{config::*, snapshot::*, windlass_counter_free},
     dedup::{config::*, snapshot::*, windlass_dedup_free},
     fifo::{config::*, snapshot::*, windlass_fifo_free},
@@ -35,12 +36,13 @@ pub(super) struct Kept {
     pub(super) blooms: [Snapshot<windlass_bloom_config>; 2],
     pub(super) counter: Snapshot<windlass_counter_config>,
     pub(super) topk: Snapshot<windlass_topk_config>,
+    pub(super) bounded: Snapshot<windlass_bounded_topk_config>,
     pub(super) fifo: Snapshot<windlass_fifo_config>,
     pub(super) ring: Snapshot<windlass_ring_config>,
     /// Of any of them.
     last: Vec<u8>,
     /// How many of each were restored.
-    pub(super) restored: [u64; 6],
+    pub(super) restored: [u64; 7],
 }
 
 impl Kept {
@@ -50,10 +52,11 @@ impl Kept {
             blooms: [Snapshot::none(), Snapshot::none()],
             counter: Snapshot::none(),
             topk: Snapshot::none(),
+            bounded: Snapshot::none(),
             fifo: Snapshot::none(),
             ring: Snapshot::none(),
             last: Vec::new(),
-            restored: [0; 6],
+            restored: [0; 7],
         }
     }
 }
@@ -166,7 +169,7 @@ const RESTORED: &[windlass_status] =
 
 pub(super) fn any(world: &mut World, s: &mut Source<'_>) {
     let (now, which) = (s.now(), s.below(2));
-    match s.below(12) {
+    match s.below(14) {
         0 => written!(s, world, world.kept.dedup, world.dedup, windlass_dedup_snapshot(now)),
         1 => written!(s, world, world.kept.blooms[which], world.blooms[which], windlass_bloom_snapshot(now)),
         2 => written!(s, world, world.kept.counter, world.counter, windlass_counter_snapshot(now)),
@@ -208,6 +211,18 @@ pub(super) fn any(world: &mut World, s: &mut Source<'_>) {
         }
         9 => restored!(s, world, 3, world.kept.topk, world.topk, windlass_topk_free, windlass_topk_restore),
         10 => restored!(s, world, 4, world.kept.fifo, world.fifo, windlass_fifo_free, windlass_fifo_restore),
+        11 => written!(s, world, world.kept.bounded, world.bounded, windlass_bounded_topk_save(now)),
+        12 => {
+            restored!(
+                s,
+                world,
+                6,
+                world.kept.bounded,
+                world.bounded,
+                windlass_bounded_topk_free,
+                windlass_bounded_topk_restore
+            );
+        }
         _ => restored!(s, world, 5, world.kept.ring, world.ring, windlass_ring_free, windlass_ring_restore),
     }
 }

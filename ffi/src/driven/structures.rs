@@ -152,7 +152,9 @@ fn make_bounded(world: &mut World, s: &mut Source<'_>) {
         (config.k, config.memory, config.key_bytes) = (s.number(), s.number() % (1 << 16), s.number());
     }
     let at = s.config(config);
-    made!(s, world.bounded, windlass_bounded_topk_free, windlass_bounded_topk_new(at), NEW);
+    if made!(s, world.bounded, windlass_bounded_topk_free, windlass_bounded_topk_new(at), NEW) {
+        world.kept.bounded.of = config;
+    }
     let size = s.struct_size::<windlass_bounded_topk_config>();
     let out = s.out(false);
     call!(s, &[], windlass_bounded_topk_config_init(out, size));

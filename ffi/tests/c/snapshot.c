@@ -1,6 +1,12 @@
-/* Structures written and restored: through memory, a file, and functions that fail. */
+/*
+ * Structures written and restored: through memory, a file, and functions that fail. With arguments it reads lines, TICK<TAB>ID (8 digits),
+ * TICK in milliseconds, puts them into a structure, and prints its snapshot, and that of what is restored of it a second later:
+ *
+ *   snapshot dedup|dedup_bytes|bloom|counter|topk|bounded|fifo|ring SEED NOW WALL FILE
+ */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <windlass.h>
@@ -278,7 +284,210 @@ static void bounded(void) {
     windlass_bounded_topk_free(again);
 }
 
-int main(void) {
+static void print(void) {
+    size_t i;
+    for (i = 0; i < store.len; i++) printf("%02x", store.bytes[i]);
+    putchar('\n');
+    store.at = 0;
+}
+
+typedef struct event {
+    uint64_t tick, number;
+    uint8_t id[8];
+} event;
+
+/* The form of its key goes round: bytes, hash, number. */
+#define BY_TURNS(call, handle, i, e, hash, rest)                                                                     \
+    ((i) % 3 == 0   ? call(handle, (e)->id, sizeof(e)->id, rest)                                                     \
+     : (i) % 3 == 1 ? call##_hash(handle, hash, rest)                                                                \
+                    : call##_u64(handle, (e)->number, rest))
+
+/* Its snapshot; what is restored of that; the snapshot of this. */
+#define WRITE_AND_RESTORE(low, save, config, handle)                                                                 \
+    do {                                                                                                             \
+        windlass_##low *again = NULL;                                                                                \
+        CHECK(windlass_##low##_##save(handle, now, wall, to_memory, &store, NULL) == WINDLASS_OK);                   \
+        print();                                                                                                     \
+        CHECK(windlass_##low##_restore(&config, wall + SECOND, from_memory, &store, &again, &restored, NULL) ==      \
+              WINDLASS_OK);                                                                                          \
+        CHECK(restored.resumed == now + SECOND);                                                                     \
+        store.len = 0;                                                                                               \
+        CHECK(windlass_##low##_##save(again, restored.resumed, wall + SECOND, to_memory, &store, NULL) ==            \
+              WINDLASS_OK);                                                                                          \
+        print();                                                                                                     \
+        windlass_##low##_free(handle);                                                                               \
+        windlass_##low##_free(again);                                                                                \
+    } while (0)
+
+enum { EVENTS = 4096, ROOM_FOR = 5000 };
+
+static void written(const char *kind, uint64_t seed, uint64_t now, uint64_t wall, const event *events, size_t n) {
+    const uint64_t window = 4 * SECOND, pane = SECOND / 2, lateness = 3 * SECOND / 10;
+    static windlass_hash hashes[EVENTS];
+    windlass_restored restored;
+    size_t i;
+    restored.struct_size = sizeof restored;
+    for (i = 0; i < n; i++) {
+        /* (In a queue a key that collides with another one is refused: those of another seed do not.) */
+        const uint64_t of_hashes = strcmp(kind, "fifo") == 0 ? seed + 1 : seed;
+        CHECK(windlass_hash_bytes(events[i].id, sizeof events[i].id, of_hashes, &hashes[i]) == WINDLASS_OK);
+    }
+    if (strncmp(kind, "dedup", 5) == 0) {
+        windlass_dedup_config config;
+        windlass_dedup *dedup = NULL;
+        CHECK(windlass_dedup_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.lateness = lateness;
+        config.capacity = ROOM_FOR;
+        config.seed = seed;
+        if (strcmp(kind, "dedup_bytes") == 0) config.identity = WINDLASS_IDENTITY_BYTES;
+        CHECK(windlass_dedup_new(&config, &dedup, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            windlass_ticket ticket;
+            int32_t code;
+            /* Some are claimed, and some of those committed. */
+            if (i % 7 == 6) {
+                code = windlass_dedup_claim(dedup, e->id, sizeof e->id, e->tick, SECOND, &ticket, NULL);
+                if (code == WINDLASS_FRESH && i % 2 == 0) CHECK(windlass_dedup_commit(dedup, &ticket) == 1);
+            } else {
+                code = BY_TURNS(windlass_dedup_observe, dedup, i, e, hashes[i], e->tick);
+            }
+            CHECK(code >= 0);
+        }
+        WRITE_AND_RESTORE(dedup, snapshot, config, dedup);
+    } else if (strcmp(kind, "bloom") == 0) {
+        windlass_bloom_config config;
+        windlass_bloom *bloom = NULL;
+        CHECK(windlass_bloom_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.expected_ids = 700;
+        config.seed = seed;
+        CHECK(windlass_bloom_new(&config, &bloom, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) CHECK(BY_TURNS(windlass_bloom_insert, bloom, i, &events[i], hashes[i], events[i].tick) >= 0);
+        WRITE_AND_RESTORE(bloom, snapshot, config, bloom);
+    } else if (strcmp(kind, "counter") == 0) {
+        windlass_counter_config config;
+        windlass_counter *counter = NULL;
+        CHECK(windlass_counter_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.pane = pane;
+        config.lateness = lateness;
+        config.capacity = ROOM_FOR;
+        config.seed = seed;
+        CHECK(windlass_counter_new(&config, &counter, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_counter_add(counter, e->id, sizeof e->id, 1 + i % 5, e->tick)
+                                 : i % 3 == 1 ? windlass_counter_add_hash(counter, hashes[i], 1 + i % 5, e->tick)
+                                              : windlass_counter_add_u64(counter, e->number, 1 + i % 5, e->tick);
+            CHECK(code == WINDLASS_COUNTED);
+        }
+        WRITE_AND_RESTORE(counter, snapshot, config, counter);
+    } else if (strcmp(kind, "topk") == 0) {
+        windlass_topk_config config;
+        windlass_topk *topk = NULL;
+        CHECK(windlass_topk_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.pane = pane;
+        config.lateness = lateness;
+        config.k = 20;
+        config.capacity = ROOM_FOR;
+        config.seed = seed;
+        CHECK(windlass_topk_new(&config, &topk, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_topk_add(topk, e->id, sizeof e->id, 1 + i % 5, e->tick)
+                                 : i % 3 == 1 ? windlass_topk_add_hash(topk, hashes[i], 1 + i % 5, e->tick)
+                                              : windlass_topk_add_u64(topk, e->number, 1 + i % 5, e->tick);
+            CHECK(code == WINDLASS_COUNTED);
+        }
+        WRITE_AND_RESTORE(topk, save, config, topk);
+    } else if (strcmp(kind, "bounded") == 0) {
+        windlass_bounded_topk_config config;
+        windlass_bounded_topk *topk = NULL;
+        CHECK(windlass_bounded_topk_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.window = window;
+        config.pane = pane;
+        config.lateness = lateness;
+        config.k = 20;
+        config.memory = 65536;
+        config.seed = seed;
+        CHECK(windlass_bounded_topk_new(&config, &topk, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_bounded_topk_add(topk, e->id, sizeof e->id, 1 + i % 5, e->tick)
+                                 : i % 3 == 1 ? windlass_bounded_topk_add_hash(topk, hashes[i], 1 + i % 5, e->tick)
+                                              : windlass_bounded_topk_add_u64(topk, e->number, 1 + i % 5, e->tick);
+            CHECK(code == WINDLASS_COUNTED);
+        }
+        WRITE_AND_RESTORE(bounded_topk, save, config, topk);
+    } else if (strcmp(kind, "fifo") == 0) {
+        windlass_fifo_config config;
+        windlass_fifo *fifo = NULL;
+        windlass_fifo_entry entry;
+        uint8_t key[16], value[8];
+        CHECK(windlass_fifo_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.capacity = ROOM_FOR;
+        config.seed = seed;
+        CHECK(windlass_fifo_new(&config, &fifo, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_fifo_push(fifo, e->id, sizeof e->id, e->id, i % 9, e->tick, NULL)
+                                 : i % 3 == 1 ? windlass_fifo_push_hash(fifo, hashes[i], e->id, i % 9, e->tick, NULL)
+                                              : windlass_fifo_push_u64(fifo, e->number, e->id, i % 9, e->tick, NULL);
+            CHECK(code >= 0);
+            if (i % 5 == 4) CHECK(windlass_fifo_pop(fifo, key, sizeof key, value, sizeof value, &entry) == WINDLASS_FOUND);
+        }
+        WRITE_AND_RESTORE(fifo, snapshot, config, fifo);
+    } else {
+        windlass_ring_config config;
+        windlass_ring *ring = NULL, *again = NULL;
+        CHECK(strcmp(kind, "ring") == 0);
+        CHECK(windlass_ring_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.vnodes = 40;
+        config.seed = seed;
+        CHECK(windlass_ring_new(&config, &ring, NULL) == WINDLASS_OK);
+        for (i = 0; i < 6; i++) {
+            const uint32_t id = (uint32_t)i;
+            CHECK(windlass_ring_add(ring, id, events[i].id, sizeof events[i].id, 1 + id % 3, NULL, NULL) == WINDLASS_OK);
+        }
+        CHECK(windlass_ring_remove(ring, 2, NULL, NULL) == WINDLASS_OK);
+        CHECK(windlass_ring_snapshot(ring, wall, to_memory, &store, NULL) == WINDLASS_OK);
+        print();
+        CHECK(windlass_ring_restore(&config, wall + SECOND, from_memory, &store, &again, &restored, NULL) == WINDLASS_OK);
+        store.len = 0;
+        CHECK(windlass_ring_snapshot(again, wall + SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+        print();
+        windlass_ring_free(ring);
+        windlass_ring_free(again);
+    }
+}
+
+static void of_a_file(char **a) {
+    static event events[EVENTS];
+    char line[64];
+    size_t n = 0;
+    FILE *file = fopen(a[4], "rb");
+    CHECK(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *tab = strchr(line, '\t');
+        CHECK(n < EVENTS && tab != NULL && strlen(tab) == 10);
+        memcpy(events[n].id, tab + 1, sizeof events[n].id);
+        events[n].tick = strtoull(line, NULL, 10) * 1000000;
+        events[n].number = strtoull(tab, NULL, 10);
+        n++;
+    }
+    fclose(file);
+    CHECK(n >= 6);
+    written(a[0], strtoull(a[1], NULL, 10), strtoull(a[2], NULL, 10), strtoull(a[3], NULL, 10), events, n);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 6) {
+        of_a_file(argv + 1);
+        return 0;
+    }
     dedups();
     fifos();
     rings();

@@ -5,6 +5,7 @@
 //   decisions limiter WAY ALGORITHM QUOTA LATENESS SEED FILE
 //   decisions topk WAY WINDOW PANE K SEED FILE
 //   decisions fifo WAY EVERY SEED FILE
+//   decisions snapshot STRUCTURE SEED NOW WALL FILE: of its snapshot, as snapshot.c
 //
 // Lines of the file: tick, tab, id; of the limiter's: tick, tab, cost, tab, key.
 #include <cstdio>
@@ -285,6 +286,118 @@ void fifo(char **a) {
     }
 }
 
+void print(const std::string &bytes) {
+    for (const char byte : bytes) {
+        char text[3];
+        std::snprintf(text, sizeof text, "%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+        std::cout << text;
+    }
+    std::cout << '\n';
+}
+
+constexpr std::uint64_t second = 1'000'000'000;
+
+// Its snapshot, and that of what is restored of it a second later.
+template <class Structure, class Config>
+void written(const Structure &structure, const Config &config, std::uint64_t now, std::uint64_t wall) {
+    const auto write = [](const Structure &of, std::string &to, std::uint64_t at, std::uint64_t by) {
+        if constexpr (std::is_same_v<Structure, windlass::TopK> || std::is_same_v<Structure, windlass::BoundedTopK>)
+            return of.save(to, at, by);
+        else if constexpr (std::is_same_v<Structure, windlass::Ring>)
+            return of.snapshot(to, by);
+        else
+            return of.snapshot(to, at, by);
+    };
+    std::string bytes;
+    CHECK(write(structure, bytes, now, wall).status() == WINDLASS_OK);
+    print(bytes);
+    const auto again = Structure::restore(config, bytes, wall + second);
+    CHECK(again && (again->resumed == now + second || std::is_same_v<Structure, windlass::Ring>));
+    bytes.clear();
+    CHECK(write(again->structure, bytes, again->resumed, wall + second).status() == WINDLASS_OK);
+    print(bytes);
+}
+
+// Calls with each key: bytes, hashes and numbers by turns.
+template <class Do>
+void by_turns(const std::vector<Event> &events, std::uint64_t seed, Do with) {
+    for (std::size_t i = 0; i < events.size(); i++) {
+        const Event &e = events[i];
+        const std::uint64_t tick = e.tick * 1'000'000;
+        if (i % 3 == 0)
+            with(i, e.id, tick);
+        else if (i % 3 == 1)
+            with(i, windlass::hash(e.id, seed), tick);
+        else
+            with(i, e.number, tick);
+    }
+}
+
+void snapshot(char **a) {
+    const std::string kind = a[0];
+    const std::uint64_t seed = number(a[1]), now = number(a[2]), wall = number(a[3]);
+    const std::vector<Event> events = read(a[4], false);
+    constexpr std::uint64_t window = 4 * second, pane = second / 2, lateness = 3 * second / 10, capacity = 5000;
+    if (kind == "dedup" || kind == "dedup_bytes") {
+        windlass::DedupConfig config;
+        config.window(window).lateness(lateness).capacity(capacity).seed(seed);
+        if (kind == "dedup_bytes") config.identity(windlass::Identity::bytes);
+        windlass::Dedup dedup(config);
+        by_turns(events, seed, [&](std::size_t i, const auto &key, std::uint64_t tick) {
+            if (i % 7 == 6) {
+                const windlass::Claim claim = dedup.claim(events[i].id, tick, second);
+                CHECK(!claim.failed() && (!claim.fresh() || i % 2 != 0 || dedup.commit(claim.ticket()).yes()));
+            } else {
+                CHECK(!dedup.observe(key, tick).failed());
+            }
+        });
+        written(dedup, config, now, wall);
+    } else if (kind == "bloom") {
+        const windlass::BloomConfig config = windlass::BloomConfig().window(window).expected_ids(700).seed(seed);
+        windlass::Bloom bloom(config);
+        by_turns(events, seed, [&](std::size_t, const auto &key, std::uint64_t tick) { CHECK(!bloom.insert(key, tick).failed()); });
+        written(bloom, config, now, wall);
+    } else if (kind == "counter") {
+        const windlass::CounterConfig config =
+            windlass::CounterConfig().window(window).pane(pane).lateness(lateness).capacity(capacity).seed(seed);
+        windlass::Counter counter(config);
+        by_turns(events, seed,
+                 [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(counter.add(key, tick, 1 + i % 5).counted()); });
+        written(counter, config, now, wall);
+    } else if (kind == "topk") {
+        const windlass::TopKConfig config =
+            windlass::TopKConfig().window(window).pane(pane).lateness(lateness).k(20).capacity(capacity).seed(seed);
+        windlass::TopK topk(config);
+        by_turns(events, seed,
+                 [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(topk.add(key, tick, 1 + i % 5).counted()); });
+        written(topk, config, now, wall);
+    } else if (kind == "bounded") {
+        const windlass::BoundedTopKConfig config =
+            windlass::BoundedTopKConfig().window(window).pane(pane).lateness(lateness).k(20).memory(65536).seed(seed);
+        windlass::BoundedTopK topk(config);
+        by_turns(events, seed,
+                 [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(topk.add(key, tick, 1 + i % 5).counted()); });
+        written(topk, config, now, wall);
+    } else if (kind == "fifo") {
+        const windlass::FifoConfig config = windlass::FifoConfig().capacity(capacity).seed(seed);
+        windlass::Fifo fifo(config);
+        windlass::Entry entry;
+        by_turns(events, seed + 1, [&](std::size_t i, const auto &key, std::uint64_t tick) {
+            CHECK(!fifo.push(key, events[i].id.substr(0, i % 9), tick).failed());
+            CHECK(i % 5 != 4 || fifo.pop(entry).yes());
+        });
+        written(fifo, config, now, wall);
+    } else {
+        CHECK(kind == "ring");
+        const windlass::RingConfig config = windlass::RingConfig().vnodes(40).seed(seed);
+        windlass::Ring ring(config);
+        for (std::uint32_t id = 0; id < 6; id++)
+            CHECK(ring.add(id, events[id].id, 1 + id % 3));
+        CHECK(ring.remove(2));
+        written(ring, config, now, wall);
+    }
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -300,6 +413,8 @@ int main(int argc, char **argv) {
         topk(argv + 2);
     else if (kind == "fifo" && argc == 6)
         fifo(argv + 2);
+    else if (kind == "snapshot" && argc == 7)
+        snapshot(argv + 2);
     else
         CHECK(!"one of these");
 }

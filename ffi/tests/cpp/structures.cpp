@@ -312,6 +312,13 @@ void snapshots() {
     CHECK(topks.structure.top(31s, list) == WINDLASS_OK && list.rows.size() == 1 && list.key(list.rows[0]) == "a" &&
           list.rows[0].count == 7);
 
+    windlass::BoundedTopKConfig few;
+    few.window(60s).pane(10s).k(3).memory(1 << 16);
+    windlass::BoundedTopK bounded = made<windlass::BoundedTopK>(few);
+    CHECK(bounded.add("a", 5s, 7).counted());
+    auto bounds = again<windlass::BoundedTopK>(few, [&](auto &&to) { return bounded.save(to, 10s, wall); });
+    CHECK(bounds.structure.bounds("a", 31s).value().lower == 7 && bounds.structure.bounds("a", 31s).value().upper == 7);
+
     const windlass::FifoConfig queue = windlass::FifoConfig().capacity(100);
     windlass::Fifo fifo = made<windlass::Fifo>(queue);
     const std::string value(500, 'v');

@@ -6,9 +6,11 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strconv"
+	"time"
 
 	"windlass"
 )
@@ -355,9 +357,155 @@ func fifo(a []string) {
 	}
 }
 
+// again prints a snapshot, and that of what is restored of it a second later.
+func again[T any](
+	it T, now windlass.Ticks, wall time.Time, write func(T, io.Writer, windlass.Ticks, time.Time) error,
+	restore func(io.Reader, time.Time) (T, windlass.Restored, error),
+) {
+	var text bytes.Buffer
+	err := write(it, &text, now, wall)
+	check(err == nil, err)
+	fmt.Fprintf(out, "%x\n", text.Bytes())
+	later := wall.Add(time.Second)
+	it, restored, err := restore(&text, later)
+	check(err == nil && text.Len() == 0, err)
+	err = write(it, &text, restored.Resumed, later)
+	check(err == nil, err)
+	fmt.Fprintf(out, "%x\n", text.Bytes())
+}
+
+func snapshot(a []string) {
+	kind, seed, now := a[0], number(a[1]), windlass.Ticks(number(a[2]))
+	wall := time.Unix(0, int64(number(a[3])))
+	events := read(a[4], false)
+	const window, pane, lateness = 4 * windlass.Ticks(time.Second), windlass.Ticks(time.Second) / 2, 3 * windlass.Ticks(time.Second) / 10
+	hashes := make([]windlass.Hash, len(events))
+	ofHashes := seed
+	if kind == "fifo" {
+		ofHashes++
+	}
+	for i := range events {
+		events[i].tick *= 1000000
+		hashes[i] = windlass.HashBytes(events[i].id, ofHashes)
+	}
+	switch kind {
+	case "dedup", "dedup_bytes":
+		config := windlass.DedupConfig{Window: window, Lateness: lateness, Capacity: 5000, Seed: &seed}
+		if kind == "dedup_bytes" {
+			config.Identity = windlass.IdentityBytes
+		}
+		d := must(windlass.NewDedup(config))
+		for i, e := range events {
+			switch {
+			case i%7 == 6:
+				claim := must(d.Claim(e.id, e.tick, windlass.Ticks(time.Second)))
+				check(claim.Verdict != windlass.Fresh || i%2 != 0 || must(d.Commit(claim.Ticket)))
+			case i%3 == 0:
+				must(d.Observe(e.id, e.tick))
+			case i%3 == 1:
+				must(d.ObserveHash(hashes[i], e.tick))
+			default:
+				must(d.ObserveUint64(e.number, e.tick))
+			}
+		}
+		again(d, now, wall, (*windlass.Dedup).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Dedup, windlass.Restored, error) {
+			return windlass.RestoreDedup(config, r, wall)
+		})
+	case "bloom":
+		config := windlass.BloomConfig{Window: window, ExpectedIDs: 700, Seed: &seed}
+		b := must(windlass.NewBloom(config))
+		for i, e := range events {
+			switch i % 3 {
+			case 0:
+				must(b.Insert(e.id, e.tick))
+			case 1:
+				must(b.InsertHash(hashes[i], e.tick))
+			default:
+				must(b.InsertUint64(e.number, e.tick))
+			}
+		}
+		again(b, now, wall, (*windlass.Bloom).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Bloom, windlass.Restored, error) {
+			return windlass.RestoreBloom(config, r, wall)
+		})
+	case "counter":
+		config := windlass.CounterConfig{Window: window, Pane: pane, Lateness: lateness, Capacity: 5000, Seed: &seed}
+		c := must(windlass.NewCounter(config))
+		count(events, hashes, c.Add, c.AddHash, c.AddUint64)
+		again(c, now, wall, (*windlass.Counter).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Counter, windlass.Restored, error) {
+			return windlass.RestoreCounter(config, r, wall)
+		})
+	case "topk":
+		config := windlass.TopKConfig{Window: window, Pane: pane, Lateness: lateness, K: 20, Capacity: 5000, Seed: &seed}
+		t := must(windlass.NewTopK(config))
+		count(events, hashes, t.Add, t.AddHash, t.AddUint64)
+		again(t, now, wall, (*windlass.TopK).Save, func(r io.Reader, wall time.Time) (*windlass.TopK, windlass.Restored, error) {
+			return windlass.RestoreTopK(config, r, wall)
+		})
+	case "bounded":
+		config := windlass.BoundedTopKConfig{Window: window, Pane: pane, Lateness: lateness, K: 20, Memory: 65536, Seed: &seed}
+		t := must(windlass.NewBoundedTopK(config))
+		count(events, hashes, t.Add, t.AddHash, t.AddUint64)
+		again(t, now, wall, (*windlass.BoundedTopK).Save, func(r io.Reader, wall time.Time) (*windlass.BoundedTopK, windlass.Restored, error) {
+			return windlass.RestoreBoundedTopK(config, r, wall)
+		})
+	case "fifo":
+		config := windlass.FifoConfig{Capacity: 5000, Seed: &seed}
+		f := must(windlass.NewFifo(config))
+		var entry windlass.Entry
+		for i, e := range events {
+			var err error
+			switch i % 3 {
+			case 0:
+				_, _, err = f.Push(e.id, e.id[:i%9], e.tick)
+			case 1:
+				_, _, err = f.PushHash(hashes[i], e.id[:i%9], e.tick)
+			default:
+				_, _, err = f.PushUint64(e.number, e.id[:i%9], e.tick)
+			}
+			check(err == nil && (i%5 != 4 || must(f.Pop(&entry))), err)
+		}
+		again(f, now, wall, (*windlass.Fifo).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Fifo, windlass.Restored, error) {
+			return windlass.RestoreFifo(config, r, wall)
+		})
+	default:
+		check(kind == "ring", kind)
+		config := windlass.RingConfig{Vnodes: 40, Seed: &seed}
+		ring := must(windlass.NewRing(config))
+		for id := uint32(0); id < 6; id++ {
+			must(ring.Add(id, string(events[id].id), 1+id%3))
+		}
+		must(ring.Remove(2))
+		write := func(ring *windlass.Ring, w io.Writer, _ windlass.Ticks, wall time.Time) error {
+			return ring.Snapshot(w, wall)
+		}
+		again(ring, now, wall, write, func(r io.Reader, wall time.Time) (*windlass.Ring, windlass.Restored, error) {
+			return windlass.RestoreRing(config, r, wall)
+		})
+	}
+}
+
+func count(
+	events []event, hashes []windlass.Hash, one func([]byte, uint64, windlass.Ticks) (windlass.Added, error),
+	hash func(windlass.Hash, uint64, windlass.Ticks) (windlass.Added, error), u64 func(uint64, uint64, windlass.Ticks) (windlass.Added, error),
+) {
+	for i, e := range events {
+		times := uint64(1 + i%5)
+		var added windlass.Added
+		switch i % 3 {
+		case 0:
+			added = must(one(e.id, times, e.tick))
+		case 1:
+			added = must(hash(hashes[i], times, e.tick))
+		default:
+			added = must(u64(e.number, times, e.tick))
+		}
+		check(added == windlass.Counted, added)
+	}
+}
+
 func main() {
 	log.SetFlags(0)
-	kinds := map[string]func([]string){"dedup": dedup, "bloom": bloom, "limiter": limiter, "topk": topk, "fifo": fifo}
+	kinds := map[string]func([]string){"dedup": dedup, "bloom": bloom, "limiter": limiter, "topk": topk, "fifo": fifo, "snapshot": snapshot}
 	check(len(os.Args) > 3 && kinds[os.Args[1]] != nil, os.Args)
 	kinds[os.Args[1]](os.Args[2:])
 	check(out.Flush() == nil)
