@@ -13,6 +13,7 @@ use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
+    mem::filled,
     origin::Origin,
     settings,
     sync::{
