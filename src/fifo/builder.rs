@@ -153,11 +153,13 @@ impl FifoBuilder {
         let span = (ring as u64) << bits;
         let table =
             KeyTable::new(Plan { geometry, span, evict_within: None, limit, bytes: None })?.for_good();
+        let no_memory = || ConfigError::new("capacity", self.capacity, "what the system can allocate");
+        let segments = Log::ring(ring).ok_or_else(no_memory)?;
         let memory = limit.map_or(u64::MAX, |most| most.saturating_sub(Log::<V>::ring_bytes(ring)));
         let capacity = if limit.is_some() { u64::MAX >> 1 } else { self.capacity as u64 };
         Ok(FifoIndex {
             table,
-            queue: Queue::new(Log::new(bits, ring, capacity, memory), self.on_present),
+            queue: Queue::new(Log::new(bits, segments, capacity, memory), self.on_present),
             granule,
             seed: self.seed.unwrap_or_else(Seed::random),
             clock,

@@ -9,12 +9,15 @@
 //! holes between two numbers are two popcounts, and a sum over segments. As long as there are none, one word says so.
 
 use super::entry::Record;
-use crate::sync::{
-    AtomicU64, Budget, CachePadded, Look, Number, Numbers,
-    Ordering::{AcqRel, Acquire, Relaxed},
-    Run, Share, Wide,
-    epoch::{Guard, Link},
-    prefetch, twin,
+use crate::{
+    mem::filled,
+    sync::{
+        AtomicU64, Budget, CachePadded, Look, Number, Numbers,
+        Ordering::{AcqRel, Acquire, Relaxed},
+        Run, Share, Wide,
+        epoch::{Guard, Link},
+        prefetch, twin,
+    },
 };
 use std::sync::Arc;
 
@@ -95,11 +98,16 @@ fn words(from: u64, to: u64) -> impl Iterator<Item = (usize, u64)> {
 }
 
 impl<V: Send + Sync + 'static> Log<V> {
-    /// `ring`: segments, a power of two, 2 at least. `memory`: bytes of segments.
-    pub(super) fn new(bits: u32, ring: usize, capacity: u64, memory: u64) -> Log<V> {
+    /// For so many segments. `None` if there is no memory for it.
+    pub(super) fn ring(segments: usize) -> Option<Box<[Link<Segment<V>>]>> {
+        filled(segments, Link::none)
+    }
+
+    /// `ring`: a power of two of segments, 2 at least. `memory`: bytes of segments.
+    pub(super) fn new(bits: u32, ring: Box<[Link<Segment<V>>]>, capacity: u64, memory: u64) -> Log<V> {
         Log {
             memory: Budget::new(memory),
-            ring: (0..ring).map(|_| Link::none()).collect(),
+            ring,
             bits,
             capacity,
             head: CachePadded::new(AtomicU64::new(0)),

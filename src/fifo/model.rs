@@ -43,7 +43,7 @@ impl<V: Clone + Send + Sync + 'static> Fifo<V> {
     pub fn new(moves: bool, bits: u32, granule: u64) -> Self {
         let on_present = if moves { OnPresent::MoveToTail } else { OnPresent::Keep };
         Fifo {
-            queue: Queue::new(Log::new(bits, 4, 4, u64::MAX), on_present),
+            queue: Queue::new(Log::new(bits, Log::ring(4).unwrap_or_default(), 4, u64::MAX), on_present),
             table: Known { table: Table::new([[(0, 0); 2]], 0), granule },
         }
     }

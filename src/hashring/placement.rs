@@ -11,7 +11,7 @@ use crate::{
     error::ConfigError,
     hash::{Key, KeyHash, Seed, mix},
 };
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::TryReserveError};
 
 /// Who owns what in a [`crate::HashRing`]: as it was when it was taken, whatever becomes of the ring.
 #[derive(Clone, Debug)]
@@ -94,7 +94,9 @@ impl Placement {
             return Err(ConfigError::new("weight", format_args!("{count} points"), limit));
         }
         let mut placement = Placement { version, nodes, ..self.bare() };
-        placement.place();
+        let no_memory =
+            |_| ConfigError::new("weight", format_args!("{count} points"), "what the system can allocate");
+        placement.place(count).map_err(no_memory)?;
         Ok(placement)
     }
 
@@ -106,8 +108,12 @@ impl Placement {
         u64::from(node.weight) * u64::from(self.vnodes)
     }
 
-    fn place(&mut self) {
-        let mut points = Vec::new();
+    /// `count`: of points.
+    fn place(&mut self, count: u64) -> Result<(), TryReserveError> {
+        let (mut points, mut index) = (Vec::new(), Vec::new());
+        // (One comes twice.)
+        points.try_reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).saturating_add(1))?;
+        index.try_reserve_exact(usize::try_from(count.next_power_of_two()).unwrap_or(usize::MAX).max(2))?;
         for (node, number) in self.nodes.iter().zip(0..) {
             let hash = self.seed.hash(node.name.as_str());
             let place = |i: u64| mix(hash.hi ^ mix(hash.lo.wrapping_add(i)));
@@ -121,17 +127,16 @@ impl Placement {
         let bits = points.len().next_power_of_two().trailing_zeros().max(1);
         self.shift = 64 - bits;
         let mut next = 0;
-        self.index = (0..1_u64 << bits)
-            .map(|part| {
-                while points.get(next as usize).is_some_and(|point: &Point| point.place < part << self.shift)
-                {
-                    next += 1;
-                }
-                next
-            })
-            .collect();
+        index.extend((0..1_u64 << bits).map(|part| {
+            while points.get(next as usize).is_some_and(|point: &Point| point.place < part << self.shift) {
+                next += 1;
+            }
+            next
+        }));
+        self.index = index;
         points.extend(points.first().map(|first| Point { place: u64::MAX, ..*first }));
         self.points = points;
+        Ok(())
     }
 
     pub(super) fn with(&self, node: Node) -> Result<Placement, ConfigError> {

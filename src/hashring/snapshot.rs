@@ -13,6 +13,9 @@ use std::{io, sync::Arc, time::Duration};
 const VERSION: u32 = 1;
 const NODES: u32 = 2;
 
+/// No placement has a greater number: so many changes nobody makes.
+const MOST: u64 = 1 << 62;
+
 /// # Snapshots
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -100,6 +103,9 @@ fn read(
 ) -> Result<Placement, RestoreError> {
     reader.section(VERSION)?;
     let version = reader.u64("version")?;
+    if version > MOST {
+        return Err(reader.wrong("version", format!("{version}, where {MOST} is the most")));
+    }
     reader.section(NODES)?;
     while reader.has_more()? {
         let (id, weight) = (reader.u32("id")?, reader.u32("weight")?);

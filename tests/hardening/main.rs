@@ -6,6 +6,8 @@
 mod common;
 
 mod decoders;
+mod histories;
+mod linear;
 mod memory;
 mod mutants;
 mod mutated;

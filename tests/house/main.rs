@@ -3,3 +3,4 @@
 mod allocations;
 mod hash_vectors;
 mod layers;
+mod verification;
