@@ -38,7 +38,6 @@
 )]
 
 mod bloom;
-#[allow(dead_code, unused_imports)] // structures take it into use one by one
 mod codec;
 mod count;
 mod dedup;
