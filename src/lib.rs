@@ -40,7 +40,6 @@
 )]
 
 mod bloom;
-#[allow(dead_code, unused_imports)] // structures take it into use one by one
 mod codec;
 mod count;
 mod dedup;

@@ -105,6 +105,31 @@ fn a_stalled_call_of_a_log() {
     a_stalled_call();
 }
 
+/// A snapshot of a log while another call is admitted, and one that takes the place of the first permit: that is in it, whole.
+fn a_copy_of_a_log() {
+    bounded(10, || {
+        let limiter = Arc::new(OneLimiter::new(Algorithm::SlidingLog, 2, 10));
+        assert!(limiter.take(1, NOW));
+        let others = limiter.clone();
+        let others = thread::spawn(move || [5, 12].map(|after| others.take(1, NOW + after)));
+        let copy = limiter.copy();
+        assert_eq!(others.join().unwrap(), [true; 2]);
+        let more = (0..2).filter(|_| copy.take(1, NOW + 9)).count();
+        assert!(more <= 1, "a permit is missing");
+    });
+}
+
+#[test]
+fn snapshot_of_a_log() {
+    a_copy_of_a_log();
+}
+
+#[test]
+#[should_panic(expected = "a permit is missing")]
+fn twin_the_head_afterwards() {
+    with(Twin::HeadAfterwards, a_copy_of_a_log);
+}
+
 /// A client's state runs out while three callers whose clocks differ use it; another client's takes its cell.
 fn expiry(limiters: fn() -> Limiters) {
     bounded(50, move || {

@@ -146,6 +146,23 @@ impl Algorithm {
         }
     }
 
+    /// Of a set or not.
+    pub(super) fn rule_for(self, in_set: bool, quota: Quota) -> Result<Rule, ConfigError> {
+        if in_set { self.rule_of_set(quota) } else { self.rule(quota) }
+    }
+
+    /// Its name in snapshots.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Algorithm::Gcra => "gcra",
+            Algorithm::TokenBucket => "token bucket",
+            Algorithm::LeakyQueue => "leaky queue",
+            Algorithm::FixedWindow => "fixed window",
+            Algorithm::SlidingCounter => "sliding counter",
+            Algorithm::SlidingLog => "sliding log",
+        }
+    }
+
     /// .. for a limit of a set, which can give back what it has charged.
     pub(super) fn rule_of_set(self, quota: Quota) -> Result<Rule, ConfigError> {
         let rule = match self.rule(quota)? {

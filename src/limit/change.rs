@@ -57,7 +57,7 @@ impl Terms {
         (quota, inherit): (Quota, Inherit),
         stamp: u64,
     ) -> Result<Terms, ConfigError> {
-        let asked = if in_set { algorithm.rule_of_set(quota)? } else { algorithm.rule(quota)? };
+        let asked = algorithm.rule_for(in_set, quota)?;
         let error = |limit: &dyn std::fmt::Display| Err(ConfigError::new("quota", quota, limit));
         if inherit == Inherit::Proportional && !matches!(asked, Rule::Tat(_)) {
             let limit = "AsIs, for windows and logs: they count permits, and not shares";
@@ -124,6 +124,40 @@ impl Terms {
             }
             None => error(&"a faster pace"),
         }
+    }
+}
+
+/// What a snapshot has of terms that have changed; what else they have follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SavedTerms {
+    pub(super) quota: Quota,
+    /// Of a bucket: what a permit takes, where its course began, and what is kept by [`Inherit::Proportional`]; else 0.
+    pub(super) interval: u64,
+    pub(super) since: (u64, u64),
+    pub(super) whole: u64,
+}
+
+impl Terms {
+    pub(super) fn saved(&self) -> SavedTerms {
+        let interval = if let Rule::Tat(tat) = self.rule { tat.interval() } else { 0 };
+        SavedTerms { quota: self.quota, interval, since: self.course.since(), whole: self.whole }
+    }
+
+    /// What became of these, as the limiter was built. `None`: they cannot have.
+    pub(super) fn resumed(&self, algorithm: (Algorithm, bool), saved: SavedTerms) -> Option<Terms> {
+        let SavedTerms { quota, interval, since, whole } = saved;
+        if let Rule::Tat(built) = self.built {
+            algorithm.0.rule_for(algorithm.1, quota).ok()?;
+            let (permits, per) = quota.checked().ok()?;
+            let tat = built.with_interval(interval, quota.capacity())?;
+            let (time, span) = tat.per_permit();
+            let pace = (u128::from(permits) * time, u128::from(per) * span);
+            let course = Course::resumed(since, pace)?;
+            let lasts = course.lasts() >= LEAST_TO_LAST;
+            return lasts.then_some(Terms { quota, rule: Rule::Tat(tat), course, whole, ..*self });
+        }
+        let is_else = (interval, since, whole) == (0, (0, 0), 0);
+        self.changed(algorithm, (quota, Inherit::AsIs), 0).ok().filter(|_| is_else)
     }
 }
 

@@ -36,6 +36,17 @@ impl Course {
         (speed.0 > 0).then_some(Course { from, base: self.time(from), speed })
     }
 
+    /// Where it began, by both clocks.
+    pub(super) fn since(self) -> (u64, u64) {
+        (self.from, self.base)
+    }
+
+    /// One that began there. `None`: there is none.
+    pub(super) fn resumed((from, base): (u64, u64), (time, span): (u128, u128)) -> Option<Course> {
+        let fits = from <= MAX_STAMP && base <= MAX_STAMP;
+        Course::default().then(0, time, span).filter(|_| fits).map(|course| Course { from, base, ..course })
+    }
+
     /// When a call counts that comes at a stamp.
     pub(super) fn time(self, stamp: u64) -> u64 {
         let (time, span) = self.speed;

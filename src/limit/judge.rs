@@ -2,7 +2,7 @@
 
 use super::{
     admission::Answer,
-    meter::{Charge, Meter},
+    meter::{Charge, Meter, STATE_BITS},
     word::update,
 };
 use crate::{
@@ -139,6 +139,11 @@ pub(crate) trait Judge: Copy {
     fn gone_at(self, at: u64) -> u64;
 
     fn is_fresh(self, state: u64, at: u64) -> bool;
+
+    /// No state is greater.
+    fn last(self) -> u64 {
+        (1 << STATE_BITS) - 1
+    }
 
     /// For how many nanoseconds a client is remembered at most.
     fn memory(self) -> u64;

@@ -80,8 +80,8 @@ pub struct KeyedLimiter {
     pub(super) changed: Link<Changed>,
     /// Clients with quotas of their own, if there have ever been any.
     pub(super) overrides: Link<Overrides<Limiter>>,
-    origin: Origin,
-    lateness: u64,
+    pub(super) origin: Origin,
+    pub(super) lateness: u64,
     max_jump: u64,
     /// Time moves the horizon in steps of this, a power of two: a thousandth of the time for which clients are remembered.
     granule: u64,
@@ -91,7 +91,7 @@ pub struct KeyedLimiter {
     pub(super) unknown: Admission,
     pub(super) on_unknown: OnUnknown,
     /// .. unless it has one of these: see [`OnUnknown::Share`].
-    shared: Box<[AtomicU64]>,
+    pub(super) shared: Box<[AtomicU64]>,
     pub(super) seed: Seed,
     pub(super) clock: Clock,
     pub(super) counts: Counts,
@@ -173,17 +173,17 @@ impl LimiterStats {
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct KeyedLimiterBuilder {
-    quota: Quota,
-    algorithm: Algorithm,
+    pub(super) quota: Quota,
+    pub(super) algorithm: Algorithm,
     clients: usize,
     max_memory: Option<u64>,
-    on_unknown: OnUnknown,
-    lateness: Duration,
+    pub(super) on_unknown: OnUnknown,
+    pub(super) lateness: Duration,
     max_jump: Option<Duration>,
-    seed: Option<Seed>,
+    pub(super) seed: Option<Seed>,
     clock: Option<Clock>,
     /// Of a set: what it charges can be given back.
-    in_set: bool,
+    pub(super) in_set: bool,
 }
 
 impl KeyedLimiterBuilder {
@@ -280,10 +280,16 @@ impl KeyedLimiterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<KeyedLimiter, ConfigError> {
-        let rule = match self.in_set {
-            true => self.algorithm.rule_of_set(self.quota)?,
-            false => self.algorithm.rule(self.quota)?,
-        };
+        self.make(Tick(0), |plan, _| KeyTable::new(plan).map_err(of_clients))
+    }
+
+    /// With a table by the plan, for these judges, and a clock that begins at `start` if none was given.
+    pub(super) fn make<E: From<ConfigError>>(
+        self,
+        start: Tick,
+        table: impl FnOnce(Plan, &Judges) -> Result<KeyTable, E>,
+    ) -> Result<KeyedLimiter, E> {
+        let rule = self.algorithm.rule_for(self.in_set, self.quota)?;
         let judges = rule.for_clients(self.clients)?;
         let window = Window::time(self.quota.per);
         let ticks = |field, span, least| settings::ticks(field, Window::time(span), window, least);
@@ -293,7 +299,7 @@ impl KeyedLimiterBuilder {
         let limit = settings::max_memory(self.max_memory, geometry.bytes())?;
         if let (Some(most), Algorithm::SlidingLog) = (limit, self.algorithm) {
             let limit = "none, for sliding logs: there are as many as `clients`";
-            return Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit));
+            return Err(ConfigError::new("max_memory", format_args!("{most} bytes"), limit).into());
         }
         let memory = with_judge!(&judges, judge => judge.memory());
         let granule = 1 << (memory / 1024).max(1).ilog2();
@@ -302,7 +308,7 @@ impl KeyedLimiterBuilder {
         let span = with_judge!(&judges, judge => judge.gone_at(reach + memory) - judge.gone_at(memory));
         let plan = Plan { geometry, span, evict_within: None, limit, bytes: None };
         Ok(KeyedLimiter {
-            table: KeyTable::new(plan).map_err(of_clients)?.for_good(),
+            table: table(plan, &judges)?.for_good(),
             judges,
             terms: Terms::new(self.quota, rule),
             algorithm: self.algorithm,
@@ -319,7 +325,7 @@ impl KeyedLimiterBuilder {
             on_unknown: self.on_unknown,
             shared: self.shared()?,
             seed: self.seed.unwrap_or_else(Seed::random),
-            clock: settings::clock(self.clock, window)?,
+            clock: settings::clock_from(self.clock, window, start)?,
             counts: Counts::default(),
         })
     }

@@ -12,6 +12,8 @@
 //! reason no call can take a ring from the pool, and another bring it back, while a third is about to take it: the pool's list
 //! needs no counter against ABA. Models, with the epoch and without: loom-tests/tests/epoch.rs.
 
+mod kept;
+
 use super::{
     admission::Answer,
     judge::{Clients, Judge},
@@ -21,6 +23,7 @@ use crate::{
     error::ConfigError,
     hash::KeyHash,
     mem::{Line, Slab, WORDS, physical_memory},
+    origin::MAX_STAMP,
     sync::{
         AtomicU64, Budget,
         Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -404,6 +407,11 @@ impl Judge for &Logs {
 
     fn is_fresh(self, state: u64, at: u64) -> bool {
         self.time_of(state) <= at
+    }
+
+    fn last(self) -> u64 {
+        // (What was late for the horizon may be later than all stamps.)
+        2 * self.age(MAX_STAMP) << RING_BITS | RING
     }
 
     fn memory(self) -> u64 {

@@ -11,7 +11,7 @@ use super::{
     quota::Quota,
     ring::LogRule,
     single::Core,
-    sole::{Sole, State, with_sole},
+    sole::{Log, Sole, State, with_sole},
 };
 use crate::{
     hash::KeyHash,
@@ -39,6 +39,16 @@ impl OneLimiter {
     /// `Limiter::check_at`: whether it is allowed.
     pub fn take(&self, cost: u64, micros: u64) -> bool {
         with_sole!(&self.0, state => allowed(state.check(cost, micros * 1000)))
+    }
+
+    /// Of a log: what a snapshot has of it.
+    #[allow(clippy::panic)] // in a model
+    pub fn copy(&self) -> OneLimiter {
+        let State::Log(rule, log) = &self.0 else { panic!("of a log") };
+        let (mut times, copy) = (Vec::new(), Log::new(*rule));
+        let given_back = log.ring(*rule).saved(&mut times);
+        copy.ring(*rule).put_back(&times, given_back);
+        OneLimiter(State::Log(*rule, copy))
     }
 
     /// `Limiter::forget_at`.

@@ -20,9 +20,9 @@ pub(crate) struct Overrides<T: Send + Sync + 'static> {
 }
 
 #[cfg(not(windlass_loom))]
-const SHARDS: usize = 64;
+pub(super) const SHARDS: usize = 64;
 #[cfg(windlass_loom)]
-const SHARDS: usize = 1;
+pub(super) const SHARDS: usize = 1;
 
 impl<T: Send + Sync + 'static> Default for Overrides<T> {
     fn default() -> Self {
@@ -31,9 +31,13 @@ impl<T: Send + Sync + 'static> Default for Overrides<T> {
 }
 
 impl<T: Send + Sync + 'static> Overrides<T> {
-    #[allow(clippy::cast_possible_truncation)] // less than there are
     fn shard(&self, hash: KeyHash) -> &Link<Map<T>> {
-        &self.shards[(hash.lo >> 32) as usize % SHARDS]
+        &self.shards[Self::shard_of(hash)]
+    }
+
+    #[allow(clippy::cast_possible_truncation)] // less than there are
+    fn shard_of(hash: KeyHash) -> usize {
+        (hash.lo >> 32) as usize % SHARDS
     }
 
     /// Acquire, in `Link`: who knows of an override finds it.
@@ -72,6 +76,24 @@ impl<T: Send + Sync + 'static> Overrides<T> {
             Ok::<_, std::convert::Infallible>(was.is_some())
         });
         removed.ok().and(was)
+    }
+
+    /// All of a shard. (So that nothing is pinned while they are written.)
+    pub(crate) fn of_shard(&self, shard: usize) -> Vec<(KeyHash, Arc<T>)> {
+        let guard = pin();
+        let map = self.shards.get(shard).and_then(|shard| shard.get(&guard));
+        map.into_iter().flatten().map(|(&hash, own)| (hash, own.clone())).collect()
+    }
+
+    /// With these. `None`: a client has two.
+    pub(crate) fn of(all: impl IntoIterator<Item = (KeyHash, T)>) -> Option<Self> {
+        let mut maps: [Map<T>; SHARDS] = std::array::from_fn(|_| Map::new());
+        for (hash, own) in all {
+            if maps[Self::shard_of(hash)].insert(hash, Arc::new(own)).is_some() {
+                return None;
+            }
+        }
+        Some(Overrides { shards: maps.map(|map| if map.is_empty() { Link::none() } else { Link::new(map) }) })
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -20,7 +20,7 @@
 use super::admission::Answer;
 use crate::sync::{
     AtomicU64,
-    Ordering::{AcqRel, Acquire, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
     retry, twin,
 };
 
@@ -38,7 +38,7 @@ const LAP_BITS: u32 = 2;
 const STAMP_SHIFT: u32 = MORE_BITS + LAP_BITS;
 
 /// The last stamp, after 8.9 years: then time stands still.
-const LAST: u64 = (1 << (u64::BITS - STAMP_SHIFT)) - 1;
+pub(super) const LAST: u64 = (1 << (u64::BITS - STAMP_SHIFT)) - 1;
 
 pub(crate) const MICROS: u64 = 1000;
 
@@ -128,6 +128,42 @@ impl Ring<'_> {
     pub(crate) fn forget(&self, at: u64) -> bool {
         let seen = self.look(at, 0);
         seen.expired < self.rule.limit && self.floor.fetch_max(seen.head, AcqRel) < seen.head
+    }
+
+    /// The times of its last permits in microseconds, the oldest first, as far as it has slots; and how many of the oldest were given back.
+    ///
+    /// **While permits are taken** slots are overwritten, by later ones: what is found in a permit's slot is its own time, or that of one which was taken
+    /// later. So each time is no earlier than its permit's, and no later than that of a permit behind it (twin `HeadAfterwards`). None of those that were taken before is missing,
+    /// and none counts for less long than it did. (Wait-free. The floor first, then the head: what is there by then is behind it. Acquire, both: with what
+    /// the slots had.) Model: loom-tests/tests/limit.rs.
+    pub(super) fn saved(&self, times: &mut Vec<u64>) -> u64 {
+        let early: Vec<Slot> = match twin!(HeadAfterwards) {
+            true => self.slots.iter().map(|slot| Slot(slot.load(Acquire))).collect(),
+            false => Vec::new(),
+        };
+        let floor = self.floor.load(Acquire);
+        let head = self.head.load(Acquire);
+        let size = self.slots.len() as u64;
+        let first = head - head.min(size);
+        times.clear();
+        let mut next = u64::MAX;
+        for number in (first..head).rev() {
+            let early = usize::try_from(number % size).ok().and_then(|slot| early.get(slot));
+            next = next.min(early.copied().unwrap_or_else(|| self.read(number)).stamp());
+            times.push(next);
+        }
+        times.reverse();
+        floor.saturating_sub(first)
+    }
+
+    /// Puts back what [`Ring::saved`] has given, into a ring that nobody has used: no more than it has slots.
+    pub(super) fn put_back(&self, times: &[u64], given_back: u64) {
+        for (number, &time) in (0..).zip(times) {
+            // Relaxed, all: nobody knows the ring as yet.
+            self.slot(number).store(Slot::new(time, self.lap(number), 0).0, Relaxed);
+        }
+        self.head.store(times.len() as u64, Relaxed);
+        self.floor.store(given_back, Relaxed);
     }
 
     fn answer(&self, seen: &Seen, cost: u64, nanos: u64) -> Answer {

@@ -47,27 +47,27 @@ use std::fmt;
 /// [`Limiter::set_quota_at`] changes it while others go on. Each call is judged by the old quota or by the new one, and charged to the one state that both go by.
 pub struct Limiter {
     pub(super) core: Core,
-    origin: Origin,
-    clock: Clock,
+    pub(super) origin: Origin,
+    pub(super) clock: Clock,
 }
 
 /// What is left without ticks and a clock. Times are stamps.
 pub(crate) struct Core {
-    state: State,
-    algorithm: Algorithm,
-    in_set: bool,
+    pub(super) state: State,
+    pub(super) algorithm: Algorithm,
+    pub(super) in_set: bool,
     /// As built.
-    terms: Terms,
+    pub(super) terms: Terms,
     /// .. and since, if they have changed.
-    changed: Link<Terms>,
+    pub(super) changed: Link<Terms>,
 }
 
 /// Settings of a [`Limiter`]. Made by [`Limiter::builder`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LimiterBuilder {
-    quota: Quota,
-    algorithm: Algorithm,
+    pub(super) quota: Quota,
+    pub(super) algorithm: Algorithm,
     clock: Option<Clock>,
     /// Of a set: what it charges can be given back.
     in_set: bool,
@@ -95,17 +95,22 @@ impl LimiterBuilder {
     /// # Errors
     /// Names the first setting out of its range, and the range.
     pub fn build(self) -> Result<Limiter, ConfigError> {
+        self.starting(Tick(0))
+    }
+
+    /// With a clock that begins at `start`, if none was given.
+    pub(super) fn starting(self, start: Tick) -> Result<Limiter, ConfigError> {
         Ok(Limiter {
             core: Core::new(self.algorithm, self.quota, self.in_set)?,
             origin: self.algorithm.origin(self.quota, 0),
-            clock: settings::clock(self.clock, Window::time(self.quota.per))?,
+            clock: settings::clock_from(self.clock, Window::time(self.quota.per), start)?,
         })
     }
 }
 
 impl Core {
     pub(super) fn new(algorithm: Algorithm, quota: Quota, in_set: bool) -> Result<Core, ConfigError> {
-        let rule = if in_set { algorithm.rule_of_set(quota)? } else { algorithm.rule(quota)? };
+        let rule = algorithm.rule_for(in_set, quota)?;
         let (state, terms) = (rule.into(), Terms::new(quota, rule));
         Ok(Core { state, algorithm, in_set, terms, changed: Link::none() })
     }

@@ -175,7 +175,7 @@ impl Log {
         Log { head: zero(), floor: zero(), slots: (0..rule.limit).map(|_| zero()).collect() }
     }
 
-    fn ring(&self, rule: LogRule) -> Ring<'_> {
+    pub(super) fn ring(&self, rule: LogRule) -> Ring<'_> {
         Ring { rule, head: &self.head, floor: &self.floor, slots: &self.slots }
     }
 }

@@ -124,6 +124,17 @@ impl Tat {
         self.with(interval, burst).ok_or(most)
     }
 
+    /// What a permit takes.
+    pub(super) fn interval(&self) -> u64 {
+        self.interval.value()
+    }
+
+    /// .. and one of which it takes so much. `None`: there is none like that.
+    pub(super) fn with_interval(self, interval: u64, burst: u64) -> Option<Tat> {
+        let fits = interval & self.back == 0 && interval < 1 << STATE_BITS;
+        if fits { self.with(interval, burst) } else { None }
+    }
+
     fn with(self, interval: u64, burst: u64) -> Option<Tat> {
         let capacity = u64::try_from(u128::from(interval) * u128::from(burst)).ok()?;
         let longest = u128::from(LONGEST / self.scale.step.value()) * u128::from(self.scale.units.value());

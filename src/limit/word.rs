@@ -14,6 +14,15 @@ use crate::{
 pub(crate) struct Word(CachePadded<AtomicU64>);
 
 impl Word {
+    /// Acquire; pairs with the release in `update`: who knows the state knows what it was decided by.
+    pub(super) fn load(&self) -> u64 {
+        self.0.load(Acquire)
+    }
+
+    pub(super) fn of(state: u64) -> Word {
+        Word(CachePadded::new(AtomicU64::new(state)))
+    }
+
     /// See [`update`].
     #[inline(always)]
     pub(crate) fn update<R>(&self, decide: impl Fn(Option<u64>, u64) -> Decision<R>) -> R {

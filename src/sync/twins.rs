@@ -93,6 +93,8 @@ pub enum Twin {
     TimeBlindly,
     /// A log's stamp is put in before its client's entry is raised to it.
     StampFirst,
+    /// A snapshot of a log finds out how many permits there are when it has read their times.
+    HeadAfterwards,
     /// A limiter's state, or a count, is stored without another look at it.
     StoreBlindly,
     /// A generation is put into whatever directory there is by now.

@@ -11,4 +11,6 @@ mod properties;
 mod quotas;
 mod sets;
 mod shared;
+mod snapshot;
+mod snapshot_of_sets;
 mod threads;

@@ -2,7 +2,9 @@
 
 use std::{ffi::c_char, time::Duration};
 
-use windlass::{Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, OnUnknown, Quota, Seed};
+use windlass::{
+    Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, OnUnknown, Quota, Seed,
+};
 
 use crate::{
     boundary::{Failure, guard, slice},
@@ -188,16 +190,18 @@ pub(super) struct Settings {
     algorithm: Algorithm,
     on_unknown: OnUnknown,
     clients: usize,
+    /// Whether the seed is the config's.
+    seed: bool,
 }
 
 impl Settings {
-    fn builder(&self) -> KeyedLimiterBuilder {
+    pub(super) fn builder(&self) -> KeyedLimiterBuilder {
         let builder = KeyedLimiter::builder(self.quota)
             .algorithm(self.algorithm)
             .clients(self.clients)
             .on_unknown(self.on_unknown)
-            .lateness(Duration::from_nanos(self.config.lateness_ns))
-            .seed(Seed(self.config.seed));
+            .lateness(Duration::from_nanos(self.config.lateness_ns));
+        let builder = if self.seed { builder.seed(Seed(self.config.seed)) } else { builder };
         let builder = match self.config.max_memory {
             0 => builder,
             bytes => builder.max_memory(bytes),
@@ -216,6 +220,10 @@ impl Settings {
     }
 
     pub(super) fn global(&self) -> Result<Limiter, Failure> {
+        Ok(self.builder_of_all()?.build()?)
+    }
+
+    pub(super) fn builder_of_all(&self) -> Result<LimiterBuilder, Failure> {
         // They would change answers.
         if self.config.lateness_ns != 0 {
             return wrong("lateness_ns", self.config.lateness_ns, "0: a global limiter has none");
@@ -224,7 +232,7 @@ impl Settings {
             let limit = "WINDLASS_NO_LIMIT: a global limiter has none";
             return wrong("max_jump_ns", self.config.max_jump_ns, limit);
         }
-        Ok(Limiter::builder(self.quota).algorithm(self.algorithm).build()?)
+        Ok(Limiter::builder(self.quota).algorithm(self.algorithm))
     }
 }
 
@@ -259,6 +267,18 @@ pub(crate) fn on_unknown(number: u32, cells: u64) -> Result<OnUnknown, Failure> 
 /// `config` is NULL, or points to a `windlass_limiter_config` of some release with its size set.
 pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Settings, Failure> {
     // SAFETY: the caller's promise.
+    unsafe { read_with(config, true) }
+}
+
+/// .. with its seed, or none.
+///
+/// # Safety
+/// As `read`.
+pub(super) unsafe fn read_with(
+    config: *const windlass_limiter_config,
+    seed: bool,
+) -> Result<Settings, Failure> {
+    // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved)?;
     let algorithm = algorithm(config.algorithm)?;
@@ -266,5 +286,5 @@ pub(super) unsafe fn read(config: *const windlass_limiter_config) -> Result<Sett
     let clients = settings::many("clients", config.clients)?;
     let quota = Quota::new(config.permits, Duration::from_nanos(config.per_ns));
     let quota = if config.burst == 0 { quota } else { quota.burst(config.burst) };
-    Ok(Settings { config, quota, algorithm, on_unknown, clients })
+    Ok(Settings { config, quota, algorithm, on_unknown, clients, seed })
 }

@@ -17,6 +17,8 @@ pub mod global;
 
 pub mod live;
 
+pub mod snapshot;
+
 #[cfg(test)]
 mod tests;
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use windlass::{LimitRule, LimitSet, Quota, Seed};
+use windlass::{LimitRule, LimitSet, LimitSetBuilder, Quota, Seed};
 
 use crate::{
     boundary::{Failure, guard},
@@ -99,10 +99,10 @@ fn wrong(detail: String) -> Failure {
 
 /// # Safety
 /// `config` as `sized::read` has it; names end with NUL.
-pub(super) unsafe fn build(
+pub(super) unsafe fn builder(
     config: *const windlass_limitset_config,
     limits: &[windlass_limit_rule],
-) -> Result<LimitSet, Failure> {
+) -> Result<LimitSetBuilder, Failure> {
     // SAFETY: the caller's promise.
     let config = unsafe { sized::read(config) }?;
     settings::unused(config.flags, config.reserved)?;
@@ -114,7 +114,7 @@ pub(super) unsafe fn build(
         // SAFETY: the caller's promise.
         builder = builder.limit(unsafe { rule(limit) }?);
     }
-    Ok(builder.build()?)
+    Ok(builder)
 }
 
 /// # Safety

@@ -8,6 +8,8 @@ pub mod hold;
 
 pub mod live;
 
+pub mod snapshot;
+
 pub mod stats;
 
 use windlass::LimitSet;
@@ -56,7 +58,7 @@ pub unsafe extern "C" fn windlass_limitset_new(
         // SAFETY: the caller's promise.
         let limits = unsafe { slice(limits, n) }?;
         // SAFETY: the caller's promise.
-        unsafe { config::build(config, limits) }
+        Ok(unsafe { config::builder(config, limits) }?.build()?)
     };
     // SAFETY: the caller's promise.
     unsafe { make(out, error, build) }

@@ -483,6 +483,113 @@ static void of_a_file(char **a) {
     written(a[0], strtoull(a[1], NULL, 10), strtoull(a[2], NULL, 10), strtoull(a[3], NULL, 10), events, n);
 }
 
+static void limiters(void) {
+    const uint64_t wall = UINT64_C(1700000000) * SECOND;
+    windlass_limiter_config config;
+    windlass_limiter *limiter = NULL, *again = NULL, *none = NULL;
+    windlass_global_limiter *all = NULL, *all_again = NULL;
+    windlass_restored restored;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    uint64_t client;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_limiter_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.permits = 60;
+    config.per_ns = 60 * SECOND;
+    config.clients = 1000;
+    CHECK(windlass_limiter_new(&config, &limiter, NULL) == WINDLASS_OK);
+    for (client = 0; client < 100; client++) {
+        CHECK(windlass_limiter_check_u64(limiter, client, 60, SECOND, NULL) == WINDLASS_ALLOWED);
+    }
+    CHECK(windlass_limiter_snapshot(limiter, 11 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_limiter_snapshot(limiter, 11 * SECOND, wall, refuses, NULL, &error) == WINDLASS_E_IO);
+    CHECK(windlass_limiter_snapshot(limiter, 11 * SECOND, wall, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_limiter_snapshot(NULL, 11 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_E_NULL);
+
+    /* Elsewhere, 20 seconds later. The seed is the snapshot's, whatever the config says. */
+    config.seed++;
+    restored.struct_size = sizeof restored;
+    CHECK(windlass_limiter_restore(&config, wall + 20 * SECOND, from_memory, &store, &again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(restored.resumed == 31 * SECOND && restored.elapsed_ns == 20 * SECOND && restored.entries == 100);
+    for (client = 0; client < 100; client++) {
+        CHECK(windlass_limiter_check_u64(again, client, 31, restored.resumed, NULL) == WINDLASS_DENIED);
+        CHECK(windlass_limiter_check_u64(again, client, 30, restored.resumed, NULL) == WINDLASS_ALLOWED);
+    }
+    store.at = 0;
+    config.permits = 61;
+    CHECK(windlass_limiter_restore(&config, wall, from_memory, &store, &none, NULL, &error) == WINDLASS_E_ARG);
+    CHECK(none == NULL && strstr(error.detail, "quota 60/m") != NULL && strstr(error.detail, "61/m") != NULL);
+    CHECK(windlass_limiter_restore(&config, wall, NULL, NULL, &none, NULL, NULL) == WINDLASS_E_NULL);
+    CHECK(windlass_limiter_restore(NULL, wall, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_NULL);
+    config.permits = 60;
+
+    store.len = store.at = 0;
+    CHECK(windlass_global_limiter_new(&config, &all, NULL) == WINDLASS_OK);
+    CHECK(windlass_global_limiter_check(all, 60, SECOND, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_global_limiter_snapshot(all, 11 * SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_global_limiter_restore(&config, wall, from_memory, &store, &all_again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(windlass_global_limiter_check(all_again, 11, restored.resumed, NULL) == WINDLASS_DENIED);
+    CHECK(windlass_global_limiter_check(all_again, 10, restored.resumed, NULL) == WINDLASS_ALLOWED);
+    /* Of another structure. */
+    store.at = 0;
+    CHECK(windlass_limiter_restore(&config, wall, from_memory, &store, &none, NULL, NULL) == WINDLASS_E_SNAPSHOT);
+    CHECK(none == NULL);
+    windlass_limiter_free(limiter);
+    windlass_limiter_free(again);
+    windlass_global_limiter_free(all);
+    windlass_global_limiter_free(all_again);
+}
+
+static void sets(void) {
+    const uint64_t wall = UINT64_C(1700000000) * SECOND;
+    windlass_limitset_config config;
+    windlass_limit_rule rules[2];
+    windlass_limitset *set = NULL, *again = NULL, *none = NULL;
+    windlass_reservation ticket;
+    windlass_hash ann;
+    windlass_restored restored;
+    windlass_error error = WINDLASS_ERROR_INIT;
+    store.len = store.at = store.step = 0;
+    CHECK(windlass_limitset_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.reservations = 10;
+    memset(rules, 0, sizeof rules);
+    rules[0].name = "user";
+    rules[0].permits = 10;
+    rules[0].per_ns = 60 * SECOND;
+    rules[0].clients = 100;
+    rules[1].name = "all";
+    rules[1].permits = 1000;
+    rules[1].per_ns = 60 * SECOND;
+    CHECK(windlass_hash_bytes((const uint8_t *)"ann", 3, config.seed, &ann) == WINDLASS_OK);
+    CHECK(windlass_limitset_new(&config, rules, 2, &set, NULL) == WINDLASS_OK);
+    CHECK(windlass_limitset_reserve(set, &ann, 1, 10, 60 * SECOND, SECOND, &ticket, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_limitset_snapshot(set, SECOND, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    CHECK(windlass_limitset_snapshot(set, SECOND, wall, NULL, NULL, NULL) == WINDLASS_E_NULL);
+    restored.struct_size = sizeof restored;
+    CHECK(windlass_limitset_restore(&config, rules, 2, wall, from_memory, &store, &again, &restored, &error) ==
+          WINDLASS_OK);
+    CHECK(restored.resumed == SECOND && restored.entries == 3);
+    CHECK(windlass_limitset_check(again, &ann, 1, 1, SECOND, NULL) == WINDLASS_DENIED);
+    /* The ticket is good there. */
+    CHECK(windlass_limitset_settle(again, &ticket, 4, SECOND, NULL) == WINDLASS_SETTLED);
+    CHECK(windlass_limitset_check(again, &ann, 1, 6, SECOND, NULL) == WINDLASS_ALLOWED);
+    CHECK(windlass_limitset_check(again, &ann, 1, 1, SECOND, NULL) == WINDLASS_DENIED);
+    store.at = 0;
+    rules[1].name = "everyone";
+    CHECK(windlass_limitset_restore(&config, rules, 2, wall, from_memory, &store, &none, NULL, &error) ==
+          WINDLASS_E_ARG);
+    CHECK(strstr(error.detail, "limit 2 all") != NULL && strstr(error.detail, "everyone") != NULL);
+    rules[1].name = "all";
+    store.at = 0;
+    config.seed++;
+    CHECK(windlass_limitset_restore(&config, rules, 2, wall, from_memory, &store, &none, NULL, &error) ==
+          WINDLASS_E_ARG);
+    CHECK(none == NULL && strstr(error.detail, "seed") != NULL);
+    windlass_limitset_free(set);
+    windlass_limitset_free(again);
+}
+
 int main(int argc, char **argv) {
     if (argc == 6) {
         of_a_file(argv + 1);
@@ -494,6 +601,8 @@ int main(int argc, char **argv) {
     blooms();
     counters();
     bounded();
+    limiters();
+    sets();
     puts("ok");
     return 0;
 }

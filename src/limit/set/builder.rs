@@ -4,10 +4,10 @@ use super::{Limit, LimitSet, Member, admit::MOST, hold::Holds, refunds::Refunds}
 use crate::{
     error::ConfigError,
     hash::Seed,
-    limit::{Algorithm, KeyedLimiter, Limiter, OnUnknown, Quota},
+    limit::{Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, LimiterBuilder, OnUnknown, Quota},
     settings,
     sync::{AtomicU64, CachePadded, Counter},
-    time::{Clock, Window},
+    time::{Clock, Tick, Window},
 };
 use std::{collections::HashSet, time::Duration};
 
@@ -15,11 +15,11 @@ use std::{collections::HashSet, time::Duration};
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct LimitRule {
-    name: String,
-    quota: Quota,
-    algorithm: Algorithm,
+    pub(super) name: String,
+    pub(super) quota: Quota,
+    pub(super) algorithm: Algorithm,
     /// `None`: one for all.
-    clients: Option<usize>,
+    pub(super) clients: Option<usize>,
     on_unknown: OnUnknown,
 }
 
@@ -59,10 +59,10 @@ impl LimitRule {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct LimitSetBuilder {
-    rules: Vec<LimitRule>,
-    reservations: usize,
-    lateness: Duration,
-    seed: Option<Seed>,
+    pub(super) rules: Vec<LimitRule>,
+    pub(super) reservations: usize,
+    pub(super) lateness: Duration,
+    pub(super) seed: Option<Seed>,
     clock: Option<Clock>,
 }
 
@@ -107,22 +107,29 @@ impl LimitSetBuilder {
     /// Names the first setting out of its range, and the range: no limits, or more than 8, two of one name, an algorithm or a quota that
     /// a set cannot have. What is wrong with one limit also names it.
     pub fn build(self) -> Result<LimitSet, ConfigError> {
+        self.make(Tick(0), |builder, rule, seed| builder.member(rule, seed))
+    }
+
+    /// With these limits, and a clock that begins at `start` if none was given.
+    pub(super) fn make<E: From<ConfigError>>(
+        &self,
+        start: Tick,
+        mut member: impl FnMut(&Self, &LimitRule, Seed) -> Result<Member, E>,
+    ) -> Result<LimitSet, E> {
         if self.rules.is_empty() || self.rules.len() > MOST {
-            return Err(ConfigError::new("limits", self.rules.len(), format_args!("1 to {MOST} of them")));
+            let limit = format_args!("1 to {MOST} of them");
+            return Err(ConfigError::new("limits", self.rules.len(), limit).into());
         }
         let mut names = HashSet::new();
         for LimitRule { name, .. } in &self.rules {
             if name.is_empty() || !names.insert(name) {
-                return Err(ConfigError::new(
-                    "name",
-                    format_args!("{name:?}"),
-                    "a name that no other limit has",
-                ));
+                let limit = "a name that no other limit has";
+                return Err(ConfigError::new("name", format_args!("{name:?}"), limit).into());
             }
         }
         let seed = self.seed.unwrap_or_else(Seed::random);
-        let limits: Result<Box<[Limit]>, ConfigError> =
-            self.rules.iter().map(|rule| self.member(rule, seed)).collect();
+        let limit = |rule: &LimitRule| Ok::<_, E>(self.limit_of(rule, member(self, rule, seed)?));
+        let limits: Result<Box<[Limit]>, E> = self.rules.iter().map(limit).collect();
         let limits = limits?;
         let shortest = limits.iter().map(|limit| limit.quota.per).min().unwrap_or_default();
         let nanos = u64::try_from(shortest.as_nanos()).unwrap_or(u64::MAX);
@@ -130,35 +137,43 @@ impl LimitSetBuilder {
         Ok(LimitSet {
             limits,
             seed,
-            clock: settings::clock(self.clock, Window::time(shortest))?,
+            clock: settings::clock_from(self.clock.clone(), Window::time(shortest), start)?,
             newest: CachePadded::new(AtomicU64::new(0)),
             granule: (nanos / 1024).max(1),
             holds,
             unreturned: Counter::default(),
+            settings: self.settings(),
         })
     }
 
-    fn member(&self, rule: &LimitRule, seed: Seed) -> Result<Limit, ConfigError> {
-        let LimitRule { name, quota, algorithm, clients, on_unknown } = rule.clone();
-        let of_limit =
-            |error: ConfigError| ConfigError { value: format!("{} of {name:?}", error.value), ..error };
-        let member = match clients {
-            Some(clients) => {
-                let builder = KeyedLimiter::builder(quota).algorithm(algorithm).clients(clients);
-                let builder = builder.on_unknown(on_unknown).lateness(self.lateness).seed(seed);
-                Member::Keyed(Box::new(builder.in_set().build().map_err(of_limit)?))
-            }
-            None => {
-                let builder = Limiter::builder(quota).algorithm(algorithm);
-                Member::Sole(Box::new(builder.in_set().build().map_err(of_limit)?))
-            }
+    /// What a limit is built by, if it is for each client.
+    pub(super) fn keyed(&self, rule: &LimitRule, seed: Seed) -> Option<KeyedLimiterBuilder> {
+        let builder = KeyedLimiter::builder(rule.quota).algorithm(rule.algorithm).clients(rule.clients?);
+        Some(builder.on_unknown(rule.on_unknown).lateness(self.lateness).seed(seed).in_set())
+    }
+
+    /// .. if it is for all.
+    pub(super) fn sole(rule: &LimitRule) -> LimiterBuilder {
+        Limiter::builder(rule.quota).algorithm(rule.algorithm).in_set()
+    }
+
+    fn member(&self, rule: &LimitRule, seed: Seed) -> Result<Member, ConfigError> {
+        let member = match self.keyed(rule, seed) {
+            Some(keyed) => keyed.build().map(|keyed| Member::Keyed(Box::new(keyed))),
+            None => Self::sole(rule).build().map(|sole| Member::Sole(Box::new(sole))),
         };
+        let name = &rule.name;
+        member.map_err(|error| ConfigError { value: format!("{} of {name:?}", error.value), ..error })
+    }
+
+    fn limit_of(&self, rule: &LimitRule, member: Member) -> Limit {
+        let LimitRule { name, quota, clients, .. } = rule.clone();
         let refunds = match clients {
             _ if self.reservations == 0 => Refunds::default(),
             Some(clients) => Refunds::new(clients.min(CELLS)),
             None => Refunds::new(1),
         };
         let most = AtomicU64::new(quota.capacity());
-        Ok(Limit { name, quota, most, member, refunds })
+        Limit { name, quota, most, member, refunds }
     }
 }

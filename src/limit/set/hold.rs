@@ -6,14 +6,20 @@
 
 use super::{admit::MOST, answer::Settled};
 use crate::{
+    codec::{Reader, RestoreError, Writer},
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     limit::{judge::Clients, meter::Charge},
     origin::{MAX_STAMP, Origin},
-    sync::{AtomicU64, Ordering::Relaxed, epoch, twin, with_wide},
+    sync::{
+        AtomicU64,
+        Ordering::{AcqRel, Acquire},
+        epoch, twin, with_wide,
+    },
     table::{Decision, Full, Geometry, KeyTable, Plan},
     time::Tick,
 };
+use std::io;
 
 /// A hold on permits: what is needed to settle or cancel it, once, at the [`super::LimitSet`] that gave it.
 ///
@@ -77,6 +83,12 @@ impl From<[u64; WORDS]> for Reservation {
 const PART: usize = 5;
 const WORDS: usize = 4 + MOST * PART;
 
+/// A section.
+const NUMBERS: u32 = 0x32;
+
+/// Holds that can be made while a snapshot is written, so that it is known which they are.
+const MOST_MADE: u64 = 1 << 20;
+
 pub(super) struct Holds {
     table: KeyTable,
     origin: Origin,
@@ -101,19 +113,64 @@ pub(crate) fn close(table: &impl Clients, hash: KeyHash, at: u64) -> Settled {
     closed.unwrap_or(Settled::Expired)
 }
 
+fn plan(holds: usize) -> Result<Plan, ConfigError> {
+    let geometry = Geometry::for_keys(holds).map_err(of_reservations)?;
+    // (The span is for tables that grow.)
+    Ok(Plan { geometry, span: 1 << 40, evict_within: None, limit: None, bytes: None })
+}
+
+fn of_reservations(error: ConfigError) -> ConfigError {
+    ConfigError { field: "reservations", ..error }
+}
+
 impl Holds {
     pub(super) fn new(holds: usize) -> Result<Holds, ConfigError> {
-        let of_reservations = |error| ConfigError { field: "reservations", ..error };
-        let geometry = Geometry::for_keys(holds).map_err(of_reservations)?;
-        // (The span is for tables that grow.)
-        let plan = Plan { geometry, span: 1 << 40, evict_within: None, limit: None, bytes: None };
-        Ok(Holds {
-            table: KeyTable::new(plan).map_err(of_reservations)?,
-            origin: Origin::new(2, 0, 1),
-            seed: Seed::random(),
-            // (So that those of another set are not taken for one of this.)
-            next: AtomicU64::new(Seed::random().0),
-        })
+        let table = KeyTable::new(plan(holds)?).map_err(of_reservations)?;
+        Ok(Self::of(table, Origin::new(2, 0, 1), Seed::random()))
+    }
+
+    fn of(table: KeyTable, origin: Origin, seed: Seed) -> Holds {
+        // (So that those of another set are not taken for one of this.)
+        Holds { table, origin, seed, next: AtomicU64::new(Seed::random().0) }
+    }
+
+    /// The number of the next one. Acquire; pairs with the release in `open`: what those before were charged is there.
+    pub(super) fn next(&self) -> u64 {
+        self.next.load(Acquire)
+    }
+
+    /// Those that are open. `first`: the number of the first one that was made while all else was read.
+    pub(super) fn write<W: io::Write>(&self, first: u64, writer: &mut Writer<W>) -> io::Result<()> {
+        self.table.write(writer)?;
+        writer.section(NUMBERS)?;
+        // Behind the table: whoever is there has its number, and its stamp.
+        let rest = [first, self.next(), self.seed.0, self.origin.saved()];
+        rest.into_iter().try_for_each(|word| writer.u64(word))
+    }
+
+    /// .. those that were made before all else was read.
+    pub(super) fn restored<R: io::Read>(holds: usize, reader: &mut Reader<R>) -> Result<Holds, RestoreError> {
+        let plan = plan(holds)?;
+        let table = KeyTable::restore(plan, reader, (MAX_STAMP << 1) + 3)?;
+        reader.section(NUMBERS)?;
+        let (first, next) = (reader.u64("number of a hold")?, reader.u64("number of a hold")?);
+        let (seed, origin) = (Seed(reader.u64("seed of holds")?), reader.u64("origin of holds")?);
+        let origin = Origin::new(2, 0, 1).resumed(origin);
+        let origin = origin.ok_or_else(|| reader.wrong("origin of holds", "not one"))?;
+        let made = next.wrapping_sub(first);
+        if made > MOST_MADE {
+            return Ok(Self::new(holds)?);
+        }
+        let holds = Self::of(table, origin, seed);
+        with_wide!(holds.table.wide(), wide => {
+            let guard = epoch::pin();
+            let table = holds.table.pinned(wide, &guard);
+            for number in (0..made).map(|i| first.wrapping_add(i)) {
+                // (If it is there.)
+                let _ = close(&table, number.key_hash(seed), 0);
+            }
+        });
+        Ok(holds)
     }
 
     pub(super) fn bytes(&self) -> u64 {
@@ -136,8 +193,8 @@ impl Holds {
 
     /// A new one for so many nanoseconds from now on: its number.
     pub(super) fn open(&self, now: Tick, lease: u64) -> Result<u64, Full> {
-        // Relaxed: numbers only have to differ.
-        let number = self.next.fetch_add(1, Relaxed);
+        // Release: of a snapshot that knows the number what was charged is known (`next`). Else numbers only have to differ.
+        let number = self.next.fetch_add(1, AcqRel);
         let until = self.stamp(now).saturating_add(lease).min(MAX_STAMP);
         with_wide!(self.table.wide(), wide => {
             open(&self.table.pinned(wide, &epoch::pin()), number.key_hash(self.seed), until)

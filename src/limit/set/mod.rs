@@ -7,6 +7,7 @@ mod hold;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod refunds;
+mod snapshot;
 
 pub use answer::{Reserved, SetAdmission, Settled};
 pub use builder::{LimitRule, LimitSetBuilder};
@@ -26,6 +27,7 @@ use super::{
     quota::Quota,
 };
 use crate::{
+    codec::Setting,
     error::ConfigError,
     hash::{Key, KeyHash, Seed},
     maintain::Maintain,
@@ -93,6 +95,8 @@ pub struct LimitSet {
     granule: u64,
     holds: Option<Holds>,
     unreturned: Counter,
+    /// What a snapshot says of it.
+    settings: Vec<Setting>,
 }
 
 struct Limit {

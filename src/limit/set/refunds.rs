@@ -40,6 +40,22 @@ impl Refunds {
         self.0.get((hash.lo >> 16) as usize & self.0.len().wrapping_sub(1))
     }
 
+    /// What has been given back, for a snapshot: all that had come down in the states that were read before, or more.
+    ///
+    /// Relaxed: the CAS on the state released it, and whoever has loaded that finds it here.
+    pub(crate) fn saved(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().map(|cell| cell.begun.load(Relaxed))
+    }
+
+    /// Into cells that are new. What had only begun is done: nobody will go on with it.
+    pub(crate) fn put_back<E>(&mut self, mut next: impl FnMut() -> Result<u64, E>) -> Result<(), E> {
+        for cell in &mut self.0 {
+            let sum = next()?;
+            *cell = Cell { begun: AtomicU64::new(sum), done: AtomicU64::new(sum) };
+        }
+        Ok(())
+    }
+
     /// Before a hold is charged.
     pub(crate) fn done(&self, hash: KeyHash) -> u64 {
         // Acquire; pairs with the release in `around`: what is counted here was down before the state is loaded for the charge.
