@@ -2,10 +2,9 @@
 
 #![allow(dead_code, clippy::expect_used, clippy::panic)] // each target uses some of it
 
+#[path = "../tests/common"]
 pub(crate) mod common {
-    #[path = "../../tests/common/snapshot.rs"]
     pub(crate) mod snapshot;
-    #[path = "../../tests/common/twin.rs"]
     pub(crate) mod twin;
 }
 

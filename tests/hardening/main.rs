@@ -11,4 +11,5 @@ mod linear;
 mod memory;
 mod mutants;
 mod mutated;
+mod operations;
 mod scarce;

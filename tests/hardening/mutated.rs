@@ -77,7 +77,10 @@ impl Case {
                 assert!(same || way == Way::Sealed, "{name}: read, though damaged");
                 // What was read is as good as any other.
                 let again = used();
-                assert!(read(&again).is_ok(), "{name}: what it writes in its turn");
+                let error = read(&again).err().unwrap_or_default();
+                // (One that has used up its memory may take a little more when it is put together anew.)
+                let is_full = *allows > 0 && error.contains("there was room for");
+                assert!(error.is_empty() || is_full, "{name}: what it writes in its turn: {error}");
             }
         }
     }

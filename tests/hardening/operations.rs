@@ -3,7 +3,8 @@
 use super::common::twin::{Claimed, Twin};
 use std::{collections::VecDeque, time::Duration};
 use windlass::{
-    Claim, Dedup, FifoIndex, Identity, OnPresent, Pushed, Refresh, Restored, Seed, Tick, Window, WindowedCounter,
+    Claim, Dedup, FifoIndex, Identity, OnPresent, Pushed, Refresh, Restored, Seed, Tick, Window,
+    WindowedCounter,
 };
 
 /// Numbers, until the bytes are at their end.
@@ -55,24 +56,37 @@ fn ids(told: &mut Told<'_>) -> Option<()> {
         let now = if what & 64 == 0 { newest + step / 4 } else { newest - step.min(newest) };
         match what % 16 {
             0..6 => {
-                assert_eq!(dedup.observe_at(name(id), Tick(now)), Ok(twin.observe(id, now)), "observe {id} at {now}");
+                assert_eq!(
+                    dedup.observe_at(name(id), Tick(now)),
+                    Ok(twin.observe(id, now)),
+                    "observe {id} at {now}"
+                );
                 newest = newest.max(now);
             }
-            6 => assert_eq!(dedup.contains_at(name(id), Tick(now)), twin.contains(id, now), "contains {id} at {now}"),
-            7 => assert_eq!(dedup.forget_at(name(id), Tick(now)), twin.forget(id, now), "forget {id} at {now}"),
+            6 => assert_eq!(
+                dedup.contains_at(name(id), Tick(now)),
+                twin.contains(id, now),
+                "contains {id} at {now}"
+            ),
+            7 => {
+                assert_eq!(dedup.forget_at(name(id), Tick(now)), twin.forget(id, now), "forget {id} at {now}")
+            }
             8 | 9 => {
                 let lease = 1 + told.number()? % window;
                 let ours = dedup.claim_at(name(id), Tick(now), Window::last_n(lease)).expect("room");
                 newest = newest.max(now);
                 match (ours, twin.claim(id, now, lease)) {
                     (Claim::Claimed(ours), Claimed::Ours(twins)) => tickets.push((ours, twins)),
-                    (Claim::Duplicate { first_seen }, Claimed::Duplicate(at)) => assert_eq!(first_seen, Some(at)),
+                    (Claim::Duplicate { first_seen }, Claimed::Duplicate(at)) => {
+                        assert_eq!(first_seen, Some(at))
+                    }
                     (Claim::InProgress { until }, Claimed::InProgress(end)) => assert_eq!(until, end),
                     (ours, twins) => panic!("claim {id} at {now}: {ours:?}, not {twins:?}"),
                 }
             }
             10 | 11 => {
-                let ticket = tickets.len().checked_sub(1 + usize::try_from(id).expect("a byte")).map(|i| tickets[i]);
+                let ticket =
+                    tickets.len().checked_sub(1 + usize::try_from(id).expect("a byte")).map(|i| tickets[i]);
                 match (ticket, what % 16) {
                     (Some((ours, twins)), 10) => assert_eq!(dedup.commit(ours), twin.commit(twins), "commit"),
                     (Some((ours, twins)), _) => assert_eq!(dedup.abort(ours), twin.abort(twins), "abort"),
@@ -88,8 +102,10 @@ fn ids(told: &mut Told<'_>) -> Option<()> {
             _ => {
                 let mut bytes = Vec::new();
                 dedup.snapshot_at(&mut bytes, Tick(newest), Duration::ZERO).expect("memory");
-                let Restored { structure, resumed, .. } =
-                    builder.clone().restore(&bytes[..], Duration::ZERO).unwrap_or_else(|error| panic!("{error}"));
+                let Restored { structure, resumed, .. } = builder
+                    .clone()
+                    .restore(&bytes[..], Duration::ZERO)
+                    .unwrap_or_else(|error| panic!("{error}"));
                 assert_eq!(resumed, Tick(newest));
                 dedup = structure;
                 // Tickets of ids that are known by where they lay are good for nothing.
@@ -123,7 +139,8 @@ fn queue(told: &mut Told<'_>) -> Option<()> {
                 }
             }
             3 => {
-                let popped = index.pop().map(|entry| (entry.key.as_u64().expect("a number"), entry.pushed_at.0));
+                let popped =
+                    index.pop().map(|entry| (entry.key.as_u64().expect("a number"), entry.pushed_at.0));
                 assert_eq!(popped, plain.pop_front());
             }
             4 => {

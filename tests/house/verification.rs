@@ -68,7 +68,9 @@ fn models() -> BTreeMap<String, Models> {
 }
 
 fn table(models: &BTreeMap<String, Models>) -> String {
-    let mut out = String::from("| file | protocol | models | fail as they should | steps left out |\n|---|---|---|---|---|\n");
+    let mut out = String::from(
+        "| file | protocol | models | fail as they should | steps left out |\n|---|---|---|---|---|\n",
+    );
     for (name, Models { about, models, negative, twins }) in models {
         let twins: Vec<String> = twins.iter().map(|twin| format!("`{twin}`")).collect();
         out += &format!("| `{name}` | {about} | {models} | {negative} | {} |\n", twins.join(", "));
@@ -89,7 +91,10 @@ fn the_table_of_models_is_up_to_date() {
         fs::write(&path, [before, BEGIN, &now, END, after].concat()).expect("writable");
         return;
     }
-    assert!(there == now, "docs/verification.md: WINDLASS_WRITE_DOCS=1 cargo test -p windlass --test house verification");
+    assert!(
+        there == now,
+        "docs/verification.md: WINDLASS_WRITE_DOCS=1 cargo test -p windlass --test house verification"
+    );
 }
 
 /// The sources of the core, and of what it has for models.
@@ -124,7 +129,11 @@ fn each_twin_leaves_out_a_step_and_fails_a_model() {
     sources(&root().join("src"), &mut files);
     let code: String = files.iter().map(|path| read(path)).collect();
     let lost = |twin: &&&str| !code.contains(&format!("twin!({twin})"));
-    assert_eq!(variants.iter().filter(lost).collect::<Vec<_>>(), [] as [&&str; 0], "nothing in the code goes by them");
+    assert_eq!(
+        variants.iter().filter(lost).collect::<Vec<_>>(),
+        [] as [&&str; 0],
+        "nothing in the code goes by them"
+    );
     // A model that shows nothing: one without a twin. (What several have in common is in `common`.)
     let without: Vec<&String> =
         models.iter().filter(|(_, file)| file.negative == 0).map(|(name, _)| name).collect();
