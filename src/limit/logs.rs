@@ -411,7 +411,7 @@ impl Judge for &Logs {
 
     fn last(self) -> u64 {
         // (What was late for the horizon may be later than all stamps.)
-        2 * self.age(MAX_STAMP) << RING_BITS | RING
+        ((2 * self.age(MAX_STAMP)) << RING_BITS) | RING
     }
 
     fn memory(self) -> u64 {
