@@ -85,6 +85,15 @@ fn of_other_settings() {
 }
 
 #[test]
+fn of_another_command() {
+    let dir = Dir::new();
+    run(&dir, &ARGS).ok();
+    let state = fs::read(dir.0.join("state")).unwrap();
+    let said = refused(&dir, &state, &["rank", "--pop-every", "1s", "--state", "state"]);
+    assert_eq!(said, "windlass: --state state: is of windlass dedup, not of windlass rank\n");
+}
+
+#[test]
 fn not_with_order_sort() {
     let dir = Dir::new();
     let sort = ["--order", "sort", "--format", "tsv", "--id", "1", "--time", "2"];
