@@ -54,7 +54,7 @@ fn foreign_and_future() {
     let state = fs::read(dir.0.join("state")).unwrap();
     for foreign in [&b"id\n1\n"[..], b"", b"\x89WLS\r\n\x1a\n----------------------------------"] {
         let said = refused(&dir, foreign, &ARGS);
-        assert_eq!(said, format!("windlass: --state state: is something else, and no state\n"));
+        assert_eq!(said, "windlass: --state state: is something else, and no state\n");
     }
     let mut future = state.clone();
     future[8] = 2;
@@ -85,6 +85,15 @@ fn of_other_settings() {
 }
 
 #[test]
+fn of_another_command() {
+    let dir = Dir::new();
+    run(&dir, &ARGS).ok();
+    let state = fs::read(dir.0.join("state")).unwrap();
+    let said = refused(&dir, &state, &["rank", "--pop-every", "1s", "--state", "state"]);
+    assert_eq!(said, "windlass: --state state: is of windlass dedup, not of windlass rank\n");
+}
+
+#[test]
 fn not_with_order_sort() {
     let dir = Dir::new();
     let sort = ["--order", "sort", "--format", "tsv", "--id", "1", "--time", "2"];
@@ -99,7 +108,7 @@ fn nowhere_to_save() {
     let args = |state| ["dedup", "--window", "1m", "-q", "--state", state];
     run(&dir, &args("missing/state"))
         .failed(1, "--state missing/state: cannot save: No such file or directory");
-    run(&dir, &args(".")).failed(2, &format!("--state .: is not a plain file"));
+    run(&dir, &args(".")).failed(2, "--state .: is not a plain file");
     run(&dir, &args("/dev/null")).failed(2, "--state /dev/null: is not a plain file");
     dir.holds(&[]);
 }
