@@ -12,12 +12,15 @@ pub(crate) const WALL: Duration = Duration::from_secs(1_700_000_000);
 /// What was read, to be used by calls of all sorts: gives what it writes in its turn.
 pub(crate) type Use = Box<dyn FnOnce() -> Vec<u8>>;
 
+/// Reads bytes, and says why not.
+type Read = dyn Fn(&[u8]) -> Result<Use, String>;
+
 pub(crate) struct Decoder {
     pub(crate) name: &'static str,
     /// What it reads as it was written, one at least.
     pub(crate) samples: Vec<Vec<u8>>,
     /// Reads, and says why not.
-    pub(crate) read: Box<dyn Fn(&[u8]) -> Result<Use, String>>,
+    pub(crate) read: Box<Read>,
     /// Bytes that its settings allow beyond what the samples take.
     pub(crate) allows: u64,
     pub(crate) is_export: bool,

@@ -103,7 +103,7 @@ fn run(mutants: u64, seed: u64) -> Vec<Case> {
     for number in 0..mutants {
         let mut random = Random(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
         let which = usize::try_from(number % count).expect("an index");
-        let way = if number / count % 2 == 0 { Way::Raw } else { Way::Sealed };
+        let way = if (number / count).is_multiple_of(2) { Way::Raw } else { Way::Sealed };
         let begun = Instant::now();
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             cases[which].mutant(&mut random, way, &others);

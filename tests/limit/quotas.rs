@@ -558,8 +558,7 @@ fn of_a_set_in_use() {
                 });
             }
             together.wait();
-            for i in 0..300_u64 {
-                let name = ["user", "tenant", "all"][i as usize % 3];
+            for (i, name) in (0..300_u64).zip(["user", "tenant", "all"].into_iter().cycle()) {
                 set.set_quota_at(name, Quota::new(300 + i % 50, Duration::from_secs(60)), at(0))
                     .expect("possible");
             }

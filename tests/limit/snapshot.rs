@@ -365,7 +365,7 @@ fn while_rings_change_hands() {
                         // Some 100 clients at a time. (Time goes slowly enough for those that were there when a snapshot began.)
                         let step = if random.below(16) == 0 { SECOND / 4000 } else { 0 };
                         let now = clock.fetch_add(step, SeqCst);
-                        let client = now / (SECOND / 10) << 8 | random.below(8);
+                        let client = ((now / (SECOND / 10)) << 8) | random.below(8);
                         limiter.check_at(client, 1, Tick(now));
                     }
                 });
@@ -495,7 +495,7 @@ fn wrong_contents() {
     let state = u64::from_le_bytes(entries[20..28].try_into().expect("8 bytes"));
     let error = refused(&builder, &parts.clone().set(0x101, 36, state).bytes()).to_string();
     assert!(error.contains("of two clients"), "{error}");
-    let error = refused(&builder, &parts.set(0x101, 36, state | (1 << 28) - 1).bytes()).to_string();
+    let error = refused(&builder, &parts.set(0x101, 36, state | ((1 << 28) - 1)).bytes()).to_string();
     assert!(error.contains("where there are"), "{error}");
 }
 
