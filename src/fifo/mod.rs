@@ -49,9 +49,10 @@ use std::fmt;
 /// ```
 ///
 /// # Guarantees
-/// - A key is there once. [`FifoIndex::push`], [`FifoIndex::pop`] and [`FifoIndex::peek`] are linearizable, and of each key [`FifoIndex::get`] as well.
-///   (Of several keys it is not: while a push is under way its number may be before that of another that is done, and its key not yet there.) Each entry is popped
-///   once at most, and entries are popped in the order of their numbers.
+/// - A key is there once. Of each key [`FifoIndex::push`], [`FifoIndex::pop`], [`FifoIndex::get`] and [`FifoIndex::peek`] are linearizable. Each entry is popped
+///   once at most, and entries are popped in the order of their numbers. A push takes its number within the call: of two of which one ended before the other began the
+///   first has the lesser. (Of several keys together they are not linearizable: while a push is under way its number may be before that of another that is done, and its
+///   key not yet there.)
 /// - No call waits for another. A push that has stalled between its number and its entry is passed over by pops, and takes another number. Reads
 ///   go through a fixed number of steps, but for one that meets a cell of the table just while it changes, or follows an entry that is being moved
 ///   for the second time: it looks again.

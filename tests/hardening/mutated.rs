@@ -78,9 +78,14 @@ impl Case {
                 // What was read is as good as any other.
                 let again = used();
                 let error = read(&again).err().unwrap_or_default();
-                // (One that has used up its memory may take a little more when it is put together anew.)
+                // (One that has used up its memory may take a little more when it is put together anew. And numbers that no calls could have
+                // come to go no further.)
                 let is_full = *allows > 0 && error.contains("there was room for");
-                assert!(error.is_empty() || is_full, "{name}: what it writes in its turn: {error}");
+                let at_the_end = error.contains(": number: ") || error.contains(": version: ");
+                assert!(
+                    error.is_empty() || is_full || at_the_end,
+                    "{name}: what it writes in its turn: {error}"
+                );
             }
         }
     }
