@@ -1497,9 +1497,9 @@ public:
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limiter_maintain_at(handle_, now.count(), budget)); }
 
-    // Writes a snapshot of what was taken and of quotas that were changed, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
-    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
-    // WINDLASS_OK if nothing was.
+    // Writes a snapshot of what was taken and of quotas that were changed, for restore: to a std::string (behind what it has), a stream
+    // with write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it
+    // throws comes through. What was wrong: WINDLASS_OK if nothing was.
     template <class To>
     Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
         return detail::written(to,
@@ -1548,9 +1548,9 @@ public:
         return detail::explained(windlass_global_limiter_set_quota, handle_, quota.raw, static_cast<std::uint32_t>(inherit), now.count());
     }
 
-    // Writes a snapshot of what was taken, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
-    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
-    // WINDLASS_OK if nothing was.
+    // Writes a snapshot of what was taken and of a quota that was changed, for restore: to a std::string (behind what it has), a stream with
+    // write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it throws
+    // comes through. What was wrong: WINDLASS_OK if nothing was.
     template <class To>
     Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
         return detail::written(
@@ -1620,9 +1620,9 @@ public:
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limitset_maintain(handle_, now.count(), budget)); }
 
-    // Writes a snapshot of what was taken and held, and of quotas that were changed, for restore: to a std::string (behind what it has), a stream with write as a std::ostream, or a function
-    // bool(std::string_view) that is called with the next bytes until it returns false. What it throws comes through. What was wrong:
-    // WINDLASS_OK if nothing was.
+    // Writes a snapshot of what was taken and held, and of quotas that were changed, for restore: to a std::string (behind what it has), a stream
+    // with write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it
+    // throws comes through. What was wrong: WINDLASS_OK if nothing was.
     template <class To>
     Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
         return detail::written(to,

@@ -61,8 +61,8 @@ static inline windlass_status wl_back_global_limiter_snapshot(const windlass_glo
                                                         windlass_error *error) {
     return windlass_global_limiter_snapshot(it, now, wall, wl_write, (void *)stream, error);
 }
-static inline windlass_status wl_back_global_limiter_restore(const windlass_limiter_config *config, uint64_t wall, uintptr_t stream, windlass_global_limiter **out,
-                                                     windlass_restored *restored, windlass_error *error) {
+static inline windlass_status wl_back_global_limiter_restore(const windlass_limiter_config *config, uint64_t wall, uintptr_t stream,
+                                                             windlass_global_limiter **out, windlass_restored *restored, windlass_error *error) {
     return windlass_global_limiter_restore(config, wall, wl_read, (void *)stream, out, restored, error);
 }
 */
@@ -496,8 +496,8 @@ func (it *Limiter) Maintain(now Ticks, budget int) (bool, error) {
 	return yes(code)
 }
 
-// Snapshot writes a snapshot of what was taken and of quotas that were changed to w, for RestoreLimiter, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
-// What w returns as its error is returned.
+// Snapshot writes to w, for RestoreLimiter on any machine, a snapshot of what was taken and of quotas that were changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
 func (it *Limiter) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
 	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
 		code := C.wl_back_limiter_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
@@ -623,8 +623,8 @@ func (it *GlobalLimiter) SetQuota(quota Quota, inherit Inherit, now Ticks) error
 	return explained(code, &e)
 }
 
-// Snapshot writes a snapshot of what was taken to w, for RestoreGlobalLimiter, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
-// What w returns as its error is returned.
+// Snapshot writes to w, for RestoreGlobalLimiter on any machine, a snapshot of what was taken and of a quota that was changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
 func (it *GlobalLimiter) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
 	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
 		code := C.wl_back_global_limiter_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
@@ -633,8 +633,8 @@ func (it *GlobalLimiter) Snapshot(w io.Writer, now Ticks, wall time.Time) error 
 	})
 }
 
-// RestoreGlobalLimiter makes a GlobalLimiter of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
-// that differs from the snapshot's names it. wall is time.Now(). What r returns as its error is returned.
+// RestoreGlobalLimiter makes a GlobalLimiter of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of
+// a setting that differs from the snapshot's names it. wall is time.Now(). What r returns as its error is returned.
 func RestoreGlobalLimiter(config LimiterConfig, r io.Reader, wall time.Time) (*GlobalLimiter, Restored, error) {
 	var settings C.windlass_limiter_config
 	if err := config.fill(&settings); err != nil {

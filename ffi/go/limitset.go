@@ -29,8 +29,9 @@ static inline windlass_status wl_back_limitset_snapshot(const windlass_limitset 
                                                         windlass_error *error) {
     return windlass_limitset_snapshot(it, now, wall, wl_write, (void *)stream, error);
 }
-static inline windlass_status wl_back_limitset_restore(const windlass_limitset_config *config, const windlass_limit_rule *limits, size_t n, uint64_t wall,
-                                                       uintptr_t stream, windlass_limitset **out, windlass_restored *restored, windlass_error *error) {
+static inline windlass_status wl_back_limitset_restore(const windlass_limitset_config *config, const windlass_limit_rule *limits, size_t n,
+                                                       uint64_t wall, uintptr_t stream, windlass_limitset **out,
+                                                       windlass_restored *restored, windlass_error *error) {
     return windlass_limitset_restore(config, limits, n, wall, wl_read, (void *)stream, out, restored, error);
 }
 */
@@ -78,7 +79,7 @@ type LimitSet struct {
 	handle *C.windlass_limitset
 }
 
-// limits are those of the config as C has them, and what frees their names.
+// fill also returns the limits as C has them, and what frees their names.
 func (config *LimitSetConfig) fill(c *C.windlass_limitset_config) (limits []C.windlass_limit_rule, free func(), err error) {
 	C.windlass_limitset_config_init(c, C.uint32_t(unsafe.Sizeof(*c)))
 	c.reservations = C.uint64_t(config.Reservations)
@@ -235,8 +236,8 @@ func (it *LimitSet) Maintain(now Ticks, budget int) (bool, error) {
 	return yes(code)
 }
 
-// Snapshot writes a snapshot of what was taken and held, and of quotas that were changed to w, for RestoreLimitSet, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
-// What w returns as its error is returned.
+// Snapshot writes to w, for RestoreLimitSet on any machine, a snapshot of what was taken and held, and of quotas that were changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
 func (it *LimitSet) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
 	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
 		code := C.wl_back_limitset_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
@@ -245,8 +246,9 @@ func (it *LimitSet) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
 	})
 }
 
-// RestoreLimitSet makes a LimitSet of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
-// that differs from the snapshot's names it: so does that of another seed. Reservations that were made before the snapshot are good for it. wall is time.Now(). What r returns as its error is returned.
+// RestoreLimitSet makes a LimitSet of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a
+// setting that differs from the snapshot's names it, as that of another seed. Reservations that were made before the snapshot are good for it.
+// wall is time.Now(). What r returns as its error is returned.
 func RestoreLimitSet(config LimitSetConfig, r io.Reader, wall time.Time) (*LimitSet, Restored, error) {
 	var settings C.windlass_limitset_config
 	limits, free, err := config.fill(&settings)
