@@ -2618,6 +2618,77 @@ windlass_status windlass_global_limiter_set_quota(struct windlass_global_limiter
                                                   uint64_t now,
                                                   struct windlass_error *error);
 
+// Writes a snapshot of all that was taken, and of all quotas that were changed, before the call, to
+// be restored by windlass_limiter_restore, on any machine. Other threads go on meanwhile and wait
+// for nothing; what they do may be in it or not. now and wall_ns are one time on two clocks: the
+// time that calls bring, and nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limiter_snapshot(const struct windlass_limiter *limiter,
+                                          uint64_t now,
+                                          uint64_t wall_ns,
+                                          windlass_write_fn write_fn,
+                                          void *context,
+                                          struct windlass_error *error);
+
+// Makes a windlass_limiter of what windlass_limiter_snapshot has written, and stores it in out; free
+// it with windlass_limiter_free. What was taken is as long ago as it is, by the system's clock.
+// algorithm, quota (as it was made with; to what it was changed since is in the snapshot),
+// lateness_ns and shared_cells must be as they were; so must clients, unless there is a max_memory.
+// The seed of config is not looked at: it is the snapshot's.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_limiter_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL (what config allows is no room for it). Then out and restored are left alone.
+// Whatever the bytes are, no more memory is taken than config allows, but for clients with quotas of
+// their own.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_limiter_restore(const struct windlass_limiter_config *config,
+                                         uint64_t wall_ns,
+                                         windlass_read_fn read_fn,
+                                         void *context,
+                                         struct windlass_limiter **out,
+                                         struct windlass_restored *restored,
+                                         struct windlass_error *error);
+
+// Writes a snapshot, as windlass_limiter_snapshot: to be restored by windlass_global_limiter_restore.
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (limiter or write_fn), WINDLASS_E_IO (what write_fn returned was not 0).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_global_limiter_snapshot(const struct windlass_global_limiter *limiter,
+                                                 uint64_t now,
+                                                 uint64_t wall_ns,
+                                                 windlass_write_fn write_fn,
+                                                 void *context,
+                                                 struct windlass_error *error);
+
+// Makes a windlass_global_limiter of what windlass_global_limiter_snapshot has written, and stores
+// it in out; free it with windlass_global_limiter_free. Otherwise as windlass_limiter_restore: of
+// config the quota and the algorithm count, and must be as they were.
+//
+// Errors: as windlass_global_limiter_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE
+// (also restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO.
+// Then out and restored are left alone.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_global_limiter_restore(const struct windlass_limiter_config *config,
+                                                uint64_t wall_ns,
+                                                windlass_read_fn read_fn,
+                                                void *context,
+                                                struct windlass_global_limiter **out,
+                                                struct windlass_restored *restored,
+                                                struct windlass_error *error);
+
 // Makes a windlass_limitset of n limits, in their order, and stores it in out; free it with
 // windlass_limitset_free. What limits points to is copied.
 //
@@ -2724,6 +2795,50 @@ windlass_status windlass_limitset_set_quota(struct windlass_limitset *set,
                                             struct windlass_quota quota,
                                             uint64_t now,
                                             struct windlass_error *error);
+
+// Writes a snapshot of all that was taken and held, and of all quotas that were changed, before the
+// call, to be restored by windlass_limitset_restore, on any machine. Other threads go on meanwhile
+// and wait for nothing; what they do may be in it or not. Tickets of holds that were made before are
+// good for what is restored; those of holds that are made meanwhile are not, and what they hold may
+// stay charged. now and wall_ns are one time on two clocks: the time that calls bring, and
+// nanoseconds since 1970 (windlass_wall_ns).
+//
+// error may be NULL.
+// Errors: WINDLASS_E_NULL (set or write_fn), WINDLASS_E_IO (what write_fn returned was not 0; or names
+// have more than 60000 bytes in all).
+// Threads: concurrent.
+WINDLASS_API
+windlass_status windlass_limitset_snapshot(const struct windlass_limitset *set,
+                                           uint64_t now,
+                                           uint64_t wall_ns,
+                                           windlass_write_fn write_fn,
+                                           void *context,
+                                           struct windlass_error *error);
+
+// Makes a windlass_limitset of what windlass_limitset_snapshot has written, and stores it in out; free
+// it with windlass_limitset_free. What was taken is as long ago as it is, by the system's clock. The
+// limits must be as they were: names in their order, algorithms, quotas (as it was made with; to
+// what they were changed since is in the snapshot) and clients; so must lateness_ns, reservations and
+// seed, with which keys are hashed: it has to be kept.
+//
+// wall_ns is the time of the system, in nanoseconds since 1970. restored may be NULL, or is filled.
+// error may be NULL.
+// Errors: as windlass_limitset_new; WINDLASS_E_NULL (also read_fn), WINDLASS_E_STRUCT_SIZE (also
+// restored), WINDLASS_E_ARG (also a setting that differs), WINDLASS_E_SNAPSHOT, WINDLASS_E_IO,
+// WINDLASS_E_FULL. Then out and restored are left alone. Whatever the bytes are, no more memory is
+// taken than config allows.
+// Threads: concurrent.
+WINDLASS_API
+WINDLASS_MUST_USE
+windlass_status windlass_limitset_restore(const struct windlass_limitset_config *config,
+                                          const struct windlass_limit_rule *limits,
+                                          size_t n,
+                                          uint64_t wall_ns,
+                                          windlass_read_fn read_fn,
+                                          void *context,
+                                          struct windlass_limitset **out,
+                                          struct windlass_restored *restored,
+                                          struct windlass_error *error);
 
 // Writes the figures to stats. struct_size is sizeof(windlass_limitset_stats).
 //

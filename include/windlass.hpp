@@ -688,19 +688,25 @@ struct Restored {
 
 namespace detail {
 
-template <class Made, class Config, class Handle, class From>
-Expected<Restored<Made>> restored(windlass_status (*by)(const Config *, std::uint64_t, windlass_read_fn, void *, Handle **,
-                                                        windlass_restored *, windlass_error *),
-                                  const Config &config, From &from, Ticks wall) {
+// Restores one: ask does, of what it is given.
+template <class Made, class Handle, class From, class Ask>
+Expected<Restored<Made>> restored_by(From &from, Ask ask) {
     Input<From> input(from);
     windlass_error error = WINDLASS_ERROR_INIT;
     windlass_restored restored{};
     restored.struct_size = sizeof restored;
     Handle *handle = nullptr;
-    const windlass_status status = by(&config, wall.count(), Input<From>::read, static_cast<void *>(&input), &handle, &restored, &error);
+    const windlass_status status = ask(Input<From>::read, static_cast<void *>(&input), &handle, &restored, &error);
     if (status == WINDLASS_OK) return Restored<Made>{Made(handle), restored.resumed, span(restored.elapsed_ns), restored.entries};
     input.again();
     return Error(status, error.detail);
+}
+
+template <class Made, class Config, class Handle, class From>
+Expected<Restored<Made>> restored(windlass_status (*by)(const Config *, std::uint64_t, windlass_read_fn, void *, Handle **,
+                                                        windlass_restored *, windlass_error *),
+                                  const Config &config, From &from, Ticks wall) {
+    return restored_by<Made, Handle>(from, [&](auto... input) { return by(&config, wall.count(), input...); });
 }
 
 } // namespace detail
@@ -1490,6 +1496,22 @@ public:
 
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limiter_maintain_at(handle_, now.count(), budget)); }
+
+    // Writes a snapshot of what was taken and of quotas that were changed, for restore: to a std::string (behind what it has), a stream
+    // with write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it
+    // throws comes through. What was wrong: WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to,
+                               [&](auto... output) { return windlass_limiter_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<Limiter>> restore(const LimiterConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<Limiter>(windlass_limiter_restore, config.raw, from, wall);
+    }
 };
 
 // So many permits in so long for whoever asks.
@@ -1525,6 +1547,22 @@ public:
     Error set_quota(Quota quota, Inherit inherit, Ticks now) noexcept {
         return detail::explained(windlass_global_limiter_set_quota, handle_, quota.raw, static_cast<std::uint32_t>(inherit), now.count());
     }
+
+    // Writes a snapshot of what was taken and of a quota that was changed, for restore: to a std::string (behind what it has), a stream with
+    // write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it throws
+    // comes through. What was wrong: WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(
+            to, [&](auto... output) { return windlass_global_limiter_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through.
+    template <class From>
+    static Expected<Restored<GlobalLimiter>> restore(const LimiterConfig &config, From &&from, Ticks wall = wall_now()) {
+        return detail::restored<GlobalLimiter>(windlass_global_limiter_restore, config.raw, from, wall);
+    }
 };
 
 // Several limits in one decision: by all of them, or by none.
@@ -1536,11 +1574,7 @@ public:
     explicit LimitSet(const LimitSetConfig &config) : LimitSet(make(config).value()) {}
 #endif
     static Expected<LimitSet> make(const LimitSetConfig &config) {
-        std::vector<windlass_limit_rule> limits;
-        for (const LimitRule &rule : config.limits) {
-            limits.push_back(rule.raw);
-            limits.back().name = rule.name().c_str();
-        }
+        const std::vector<windlass_limit_rule> limits = rules(config);
         windlass_error error = WINDLASS_ERROR_INIT;
         windlass_limitset *handle = nullptr;
         const windlass_status status = windlass_limitset_new(&config.raw, limits.data(), limits.size(), &handle, &error);
@@ -1585,6 +1619,37 @@ public:
 
     // Upkeep. Yes: there is more that can be done now.
     YesNo maintain(Ticks now, std::size_t budget) noexcept { return YesNo(windlass_limitset_maintain(handle_, now.count(), budget)); }
+
+    // Writes a snapshot of what was taken and held, and of quotas that were changed, for restore: to a std::string (behind what it has), a stream
+    // with write as a std::ostream, or a function bool(std::string_view) that is called with the next bytes until it returns false. What it
+    // throws comes through. What was wrong: WINDLASS_OK if nothing was.
+    template <class To>
+    Error snapshot(To &&to, Ticks now, Ticks wall = wall_now()) const {
+        return detail::written(to,
+                               [&](auto... output) { return windlass_limitset_snapshot(handle_, now.count(), wall.count(), output...); });
+    }
+
+    // Makes one of what snapshot has written: from its bytes, a stream with read and gcount as a std::istream, or a function
+    // std::int64_t(char *, std::size_t) as windlass_read_fn. What it throws comes through. The seed of config must be that of before. Tickets of
+    // holds that were made before the snapshot are good for it.
+    template <class From>
+    static Expected<Restored<LimitSet>> restore(const LimitSetConfig &config, From &&from, Ticks wall = wall_now()) {
+        const std::vector<windlass_limit_rule> limits = rules(config);
+        return detail::restored_by<LimitSet, windlass_limitset>(from, [&](auto... input) {
+            return windlass_limitset_restore(&config.raw, limits.data(), limits.size(), wall.count(), input...);
+        });
+    }
+
+private:
+    // As C has them: their names are those of config.
+    static std::vector<windlass_limit_rule> rules(const LimitSetConfig &config) {
+        std::vector<windlass_limit_rule> limits;
+        for (const LimitRule &rule : config.limits) {
+            limits.push_back(rule.raw);
+            limits.back().name = rule.name().c_str();
+        }
+        return limits;
+    }
 };
 
 namespace detail {

@@ -49,10 +49,27 @@ static inline wl_number wl_limiter_seed(const windlass_limiter *it) {
     answer.code = windlass_limiter_seed(it, &answer.value);
     return answer;
 }
+static inline windlass_status wl_back_limiter_snapshot(const windlass_limiter *it, uint64_t now, uint64_t wall, uintptr_t stream,
+                                                        windlass_error *error) {
+    return windlass_limiter_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_limiter_restore(const windlass_limiter_config *config, uint64_t wall, uintptr_t stream, windlass_limiter **out,
+                                                     windlass_restored *restored, windlass_error *error) {
+    return windlass_limiter_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
+static inline windlass_status wl_back_global_limiter_snapshot(const windlass_global_limiter *it, uint64_t now, uint64_t wall, uintptr_t stream,
+                                                        windlass_error *error) {
+    return windlass_global_limiter_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_global_limiter_restore(const windlass_limiter_config *config, uint64_t wall, uintptr_t stream,
+                                                             windlass_global_limiter **out, windlass_restored *restored, windlass_error *error) {
+    return windlass_global_limiter_restore(config, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
 	"time"
 	"unsafe"
@@ -479,6 +496,35 @@ func (it *Limiter) Maintain(now Ticks, budget int) (bool, error) {
 	return yes(code)
 }
 
+// Snapshot writes to w, for RestoreLimiter on any machine, a snapshot of what was taken and of quotas that were changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
+func (it *Limiter) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_limiter_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreLimiter makes a Limiter of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a setting
+// that differs from the snapshot's names it; its seed is not looked at. wall is time.Now(). What r returns as its error is returned.
+func RestoreLimiter(config LimiterConfig, r io.Reader, wall time.Time) (*Limiter, Restored, error) {
+	var settings C.windlass_limiter_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &Limiter{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_limiter_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*Limiter).Close)
+	return made, restored, nil
+}
+
 // LimiterStats is what a Limiter tells of itself.
 // See windlass_limiter_stats in windlass.h.
 type LimiterStats struct {
@@ -575,4 +621,33 @@ func (it *GlobalLimiter) SetQuota(quota Quota, inherit Inherit, now Ticks) error
 	code := C.windlass_global_limiter_set_quota(it.handle, quota.c(), C.uint32_t(inherit), C.uint64_t(now), &e)
 	runtime.KeepAlive(it)
 	return explained(code, &e)
+}
+
+// Snapshot writes to w, for RestoreGlobalLimiter on any machine, a snapshot of what was taken and of a quota that was changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
+func (it *GlobalLimiter) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_global_limiter_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreGlobalLimiter makes a GlobalLimiter of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of
+// a setting that differs from the snapshot's names it. wall is time.Now(). What r returns as its error is returned.
+func RestoreGlobalLimiter(config LimiterConfig, r io.Reader, wall time.Time) (*GlobalLimiter, Restored, error) {
+	var settings C.windlass_limiter_config
+	if err := config.fill(&settings); err != nil {
+		return nil, Restored{}, err
+	}
+	made := &GlobalLimiter{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_global_limiter_restore(&settings, nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*GlobalLimiter).Close)
+	return made, restored, nil
 }

@@ -25,10 +25,20 @@ static inline wl_number wl_limitset_settle(windlass_limitset *it, windlass_reser
 static inline int32_t wl_limitset_cancel(windlass_limitset *it, windlass_reservation ticket, uint64_t now) {
     return windlass_limitset_cancel(it, &ticket, now);
 }
+static inline windlass_status wl_back_limitset_snapshot(const windlass_limitset *it, uint64_t now, uint64_t wall, uintptr_t stream,
+                                                        windlass_error *error) {
+    return windlass_limitset_snapshot(it, now, wall, wl_write, (void *)stream, error);
+}
+static inline windlass_status wl_back_limitset_restore(const windlass_limitset_config *config, const windlass_limit_rule *limits, size_t n,
+                                                       uint64_t wall, uintptr_t stream, windlass_limitset **out,
+                                                       windlass_restored *restored, windlass_error *error) {
+    return windlass_limitset_restore(config, limits, n, wall, wl_read, (void *)stream, out, restored, error);
+}
 */
 import "C"
 
 import (
+	"io"
 	"runtime"
 	"strings"
 	"time"
@@ -69,27 +79,42 @@ type LimitSet struct {
 	handle *C.windlass_limitset
 }
 
-// NewLimitSet makes a LimitSet, to be closed when it is needed no more. The error of a wrong setting names it.
-func NewLimitSet(config LimitSetConfig) (*LimitSet, error) {
-	var settings C.windlass_limitset_config
-	C.windlass_limitset_config_init(&settings, C.uint32_t(unsafe.Sizeof(settings)))
-	settings.reservations = C.uint64_t(config.Reservations)
-	settings.lateness_ns = C.uint64_t(config.Lateness)
+// fill also returns the limits as C has them, and what frees their names.
+func (config *LimitSetConfig) fill(c *C.windlass_limitset_config) (limits []C.windlass_limit_rule, free func(), err error) {
+	C.windlass_limitset_config_init(c, C.uint32_t(unsafe.Sizeof(*c)))
+	c.reservations = C.uint64_t(config.Reservations)
+	c.lateness_ns = C.uint64_t(config.Lateness)
 	if config.Seed != nil {
-		settings.seed = C.uint64_t(*config.Seed)
+		c.seed = C.uint64_t(*config.Seed)
 	}
-	limits := make([]C.windlass_limit_rule, len(config.Limits))
-	for i, rule := range config.Limits {
+	for _, rule := range config.Limits {
 		if strings.IndexByte(rule.Name, 0) >= 0 {
-			return nil, &Error{ErrArg, "name: has a NUL"}
+			return nil, nil, &Error{ErrArg, "name: has a NUL"}
 		}
-		name := C.CString(rule.Name)
-		defer C.free(unsafe.Pointer(name))
+	}
+	limits = make([]C.windlass_limit_rule, len(config.Limits))
+	for i, rule := range config.Limits {
 		limits[i] = C.windlass_limit_rule{
-			name: name, permits: C.uint64_t(rule.Permits), per_ns: C.uint64_t(rule.Per), burst: C.uint64_t(rule.Burst),
+			name: C.CString(rule.Name), permits: C.uint64_t(rule.Permits), per_ns: C.uint64_t(rule.Per), burst: C.uint64_t(rule.Burst),
 			clients: C.uint64_t(rule.Clients), algorithm: C.uint32_t(rule.Algorithm), on_unknown: C.uint32_t(rule.OnUnknown),
 		}
 	}
+	free = func() {
+		for _, limit := range limits {
+			C.free(unsafe.Pointer(limit.name))
+		}
+	}
+	return limits, free, nil
+}
+
+// NewLimitSet makes a LimitSet, to be closed when it is needed no more. The error of a wrong setting names it.
+func NewLimitSet(config LimitSetConfig) (*LimitSet, error) {
+	var settings C.windlass_limitset_config
+	limits, free, err := config.fill(&settings)
+	if err != nil {
+		return nil, err
+	}
+	defer free()
 	made := &LimitSet{}
 	e := newError()
 	if status := C.windlass_limitset_new(&settings, (*C.windlass_limit_rule)(pointer(limits)), C.size_t(len(limits)), &made.handle, &e); status != 0 {
@@ -209,6 +234,38 @@ func (it *LimitSet) Maintain(now Ticks, budget int) (bool, error) {
 	code := C.windlass_limitset_maintain(it.handle, C.uint64_t(now), C.size_t(budget))
 	runtime.KeepAlive(it)
 	return yes(code)
+}
+
+// Snapshot writes to w, for RestoreLimitSet on any machine, a snapshot of what was taken and held, and of quotas that were changed. Others go on
+// meanwhile. now and wall are one time on two clocks: time.Now() is a wall time. What w returns as its error is returned.
+func (it *LimitSet) Snapshot(w io.Writer, now Ticks, wall time.Time) error {
+	return written(w, func(stream C.uintptr_t, e *C.windlass_error) C.windlass_status {
+		code := C.wl_back_limitset_snapshot(it.handle, C.uint64_t(now), nanoseconds(wall), stream, e)
+		runtime.KeepAlive(it)
+		return code
+	})
+}
+
+// RestoreLimitSet makes a LimitSet of what Snapshot has written, read from r and no further, to be closed when it is needed no more. The error of a
+// setting that differs from the snapshot's names it, as that of another seed. Reservations that were made before the snapshot are good for it.
+// wall is time.Now(). What r returns as its error is returned.
+func RestoreLimitSet(config LimitSetConfig, r io.Reader, wall time.Time) (*LimitSet, Restored, error) {
+	var settings C.windlass_limitset_config
+	limits, free, err := config.fill(&settings)
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	defer free()
+	made := &LimitSet{}
+	restored, err := read(r, func(stream C.uintptr_t, restored *C.windlass_restored, e *C.windlass_error) C.windlass_status {
+		return C.wl_back_limitset_restore(&settings, (*C.windlass_limit_rule)(pointer(limits)), C.size_t(len(limits)), nanoseconds(wall), stream, &made.handle, restored, e)
+	})
+	if err != nil {
+		return nil, Restored{}, err
+	}
+	// A safety net: memory that Go does not see may grow large before it is thrown.
+	runtime.SetFinalizer(made, (*LimitSet).Close)
+	return made, restored, nil
 }
 
 // LimitSetStats is what a LimitSet tells of itself.

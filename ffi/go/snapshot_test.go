@@ -178,6 +178,83 @@ func TestSnapshots(t *testing.T) {
 	for key := uint64(0); key < 100; key++ {
 		is(t, "owner", must(rings.RouteUint64(key)), must(ring.RouteUint64(key)))
 	}
+
+	perMinute := LimiterConfig{Quota: "60/m", Clients: 100}
+	limiter := made(t, NewLimiter, perMinute)
+	is(t, "all at once", must(limiter.CheckString("a", 60, second(1))).Kind, Allowed)
+	ownQuota := limiter.SetQuotaForString("b", Quota{120, second(60), 0}, InheritAsIs, second(1))
+	is(t, "of its own", ownQuota, nil)
+	limiters, restored := again(t, func(w io.Writer) error { return limiter.Snapshot(w, second(11), wall) },
+		func(r io.Reader, wall time.Time) (*Limiter, Restored, error) {
+			return RestoreLimiter(perMinute, r, wall)
+		})
+	// One permit has come back in each of the 30 seconds since.
+	is(t, "resumed", restored.Resumed, second(31))
+	is(t, "its seed", must(limiters.Seed()), must(limiter.Seed()))
+	is(t, "too many", must(limiters.CheckString("a", 31, second(31))).Kind, Denied)
+	is(t, "as many as there are", must(limiters.CheckString("a", 30, second(31))).Kind, Allowed)
+	is(t, "a quota of its own", must(limiters.CheckString("b", 120, second(31))).Kind, Allowed)
+	text.Reset()
+	if err := limiter.Snapshot(&text, second(11), wall); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = RestoreLimiter(LimiterConfig{Quota: "61/m", Clients: 100}, &text, wall)
+	if !errors.Is(err, ErrArg) || !errors.As(err, &detail) || !strings.Contains(detail.Detail, "quota 60/m") {
+		t.Error("another quota:", err)
+	}
+	if _, _, err := RestoreLimiter(LimiterConfig{Quota: "many"}, &text, wall); !errors.Is(err, ErrArg) {
+		t.Error("no quota:", err)
+	}
+
+	global := made(t, NewGlobalLimiter, perMinute)
+	is(t, "all at once", must(global.Check(60, second(1))).Kind, Allowed)
+	globals, restored := again(t, func(w io.Writer) error { return global.Snapshot(w, second(11), wall) },
+		func(r io.Reader, wall time.Time) (*GlobalLimiter, Restored, error) {
+			return RestoreGlobalLimiter(perMinute, r, wall)
+		})
+	is(t, "resumed", restored.Resumed, second(31))
+	is(t, "too many", must(globals.Check(31, second(31))).Kind, Denied)
+	is(t, "as many as there are", must(globals.Check(30, second(31))).Kind, Allowed)
+
+	limits := LimitSetConfig{
+		Limits: []LimitRule{
+			{Name: "user", Permits: 10, Per: second(3600), Clients: 100, Algorithm: FixedWindow},
+			{Name: "all", Permits: 1000, Per: second(3600)},
+		},
+		Reservations: 10, Seed: seed(7),
+	}
+	set := made(t, NewLimitSet, limits)
+	ann := []Hash{HashBytes([]byte("ann"), 7)}
+	ticket, admission, err := set.Reserve(ann, 10, second(600), second(1))
+	if err != nil || !admission.Allowed() {
+		t.Error(admission, err)
+	}
+	sets, restored := again(t, func(w io.Writer) error { return set.Snapshot(w, second(10), wall) },
+		func(r io.Reader, wall time.Time) (*LimitSet, Restored, error) {
+			return RestoreLimitSet(limits, r, wall)
+		})
+	is(t, "resumed", restored.Resumed, second(30))
+	is(t, "all is held", must(sets.Check(ann, 1, second(30))).Kind, Denied)
+	settled, uncharged, err := sets.Settle(ticket, 4, second(30))
+	if settled != SettledNow || uncharged != 0 || err != nil {
+		t.Error(settled, uncharged, err)
+	}
+	is(t, "given back", must(sets.Check(ann, 6, second(30))).Kind, Allowed)
+	is(t, "no more", must(sets.Check(ann, 1, second(30))).Kind, Denied)
+	text.Reset()
+	if err := set.Snapshot(&text, second(10), wall); err != nil {
+		t.Fatal(err)
+	}
+	other := limits
+	other.Seed = seed(8)
+	_, _, err = RestoreLimitSet(other, &text, wall)
+	if !errors.Is(err, ErrArg) || !errors.As(err, &detail) || !strings.Contains(detail.Detail, "seed") {
+		t.Error("another seed:", err)
+	}
+	other.Limits = []LimitRule{{Name: "a\x00b", Permits: 1, Per: second(1)}}
+	if _, _, err := RestoreLimitSet(other, &text, wall); !errors.Is(err, ErrArg) {
+		t.Error("a NUL:", err)
+	}
 }
 
 func must2[A, B any](a A, b B, err error) (A, B) {

@@ -477,5 +477,5 @@ func TestDirectives(t *testing.T) {
 	}
 	// They call Go back: then the stack moves.
 	back := names(`C\.(wl_back_\w+)\(`, func(file string) bool { return strings.HasSuffix(file, "_test.go") })
-	is(t, "that call back", len(back), 14)
+	is(t, "that call back", len(back), 20)
 }

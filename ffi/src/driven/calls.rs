@@ -4,7 +4,7 @@ use std::ptr::{null, null_mut};
 
 use super::{
     Keys, Source,
-    snapshots::{self, Kept},
+    snapshots::{self, Kept, Limits},
     structures,
 };
 use crate::{
@@ -34,9 +34,9 @@ pub(super) struct World {
     pub(super) dedup: *mut windlass_dedup,
     ticket: windlass_ticket,
     pub(super) blooms: [*mut windlass_bloom; 2],
-    limiter: *mut windlass_limiter,
-    global: *mut windlass_global_limiter,
-    set: *mut windlass_limitset,
+    pub(super) limiter: *mut windlass_limiter,
+    pub(super) global: *mut windlass_global_limiter,
+    pub(super) set: *mut windlass_limitset,
     hold: windlass_reservation,
     pub(super) counter: *mut windlass_counter,
     pub(super) topk: *mut windlass_topk,
@@ -51,7 +51,7 @@ pub(super) struct World {
 
 /// Calls as long as there are bytes. How many had nothing wrong about them, and how many had; and how many
 /// structures of each kind were restored.
-pub(super) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 7]) {
+pub(super) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 10]) {
     let mut world = World {
         dedup: null_mut(),
         ticket: windlass_ticket { words: [0; 4] },
@@ -427,9 +427,13 @@ impl World {
             (config.algorithm, config.burst, config.clients) = (9, s.number(), s.number());
         }
         let at = s.config(config);
-        made!(s, self.limiter, windlass_limiter_free, windlass_limiter_new(at), NEW);
+        if made!(s, self.limiter, windlass_limiter_free, windlass_limiter_new(at), NEW) {
+            self.kept.limiter.of = config;
+        }
         let at = s.config(config);
-        made!(s, self.global, windlass_global_limiter_free, windlass_global_limiter_new(at), NEW);
+        if made!(s, self.global, windlass_global_limiter_free, windlass_global_limiter_new(at), NEW) {
+            self.kept.global.of = config;
+        }
         let at = s.config(config);
         let error = s.error();
         call!(s, NEW, windlass_limiter_config_memory_bytes(at, error));
@@ -542,7 +546,9 @@ impl World {
         let mut config = windlass_limitset_config::DEFAULT;
         config.reservations = s.below(4) as u64;
         let at = s.config(config);
-        made!(s, self.set, windlass_limitset_free, windlass_limitset_new(at, rules.as_ptr(), n), NEW);
+        if made!(s, self.set, windlass_limitset_free, windlass_limitset_new(at, rules.as_ptr(), n), NEW) {
+            self.kept.set.of = Limits { config, rules, n };
+        }
         self.hold.words = [0; 44];
         let size = s.struct_size::<windlass_limitset_config>();
         let out = s.out(false);

@@ -1,6 +1,9 @@
 //! Structures written, and restored of what was written, damaged or of another kind.
 
-use std::{ffi::c_void, ptr::null_mut};
+use std::{
+    ffi::c_void,
+    ptr::{null, null_mut},
+};
 
 use super::{
     Source,
@@ -12,6 +15,8 @@ use crate::{
     counter::{config::*, snapshot::*, windlass_counter_free},
     dedup::{config::*, snapshot::*, windlass_dedup_free},
     fifo::{config::*, snapshot::*, windlass_fifo_free},
+    limiter::{config::*, global::windlass_global_limiter_free, snapshot::*, windlass_limiter_free},
+    limitset::{config::*, snapshot::*, windlass_limitset_free},
     ring::{config::*, snapshot::*, windlass_ring_free},
     sized::Plain,
     status::*,
@@ -31,6 +36,30 @@ impl<C: Plain> Snapshot<C> {
     }
 }
 
+/// Settings of a set, and its limits: the first so many.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) config: windlass_limitset_config,
+    pub(super) rules: [windlass_limit_rule; 3],
+    pub(super) n: usize,
+}
+
+impl Limits {
+    fn none() -> Limits {
+        let rule = windlass_limit_rule {
+            name: null(),
+            permits: 0,
+            per_ns: 0,
+            burst: 0,
+            clients: 0,
+            algorithm: 0,
+            on_unknown: 0,
+            reserved: [0; 2],
+        };
+        Limits { config: windlass_limitset_config::DEFAULT, rules: [rule; 3], n: 0 }
+    }
+}
+
 pub(super) struct Kept {
     pub(super) dedup: Snapshot<windlass_dedup_config>,
     pub(super) blooms: [Snapshot<windlass_bloom_config>; 2],
@@ -39,10 +68,13 @@ pub(super) struct Kept {
     pub(super) bounded: Snapshot<windlass_bounded_topk_config>,
     pub(super) fifo: Snapshot<windlass_fifo_config>,
     pub(super) ring: Snapshot<windlass_ring_config>,
+    pub(super) limiter: Snapshot<windlass_limiter_config>,
+    pub(super) global: Snapshot<windlass_limiter_config>,
+    pub(super) set: Snapshot<Limits>,
     /// Of any of them.
     last: Vec<u8>,
     /// How many of each were restored.
-    pub(super) restored: [u64; 7],
+    pub(super) restored: [u64; 10],
 }
 
 impl Kept {
@@ -55,8 +87,11 @@ impl Kept {
             bounded: Snapshot::none(),
             fifo: Snapshot::none(),
             ring: Snapshot::none(),
+            limiter: Snapshot::none(),
+            global: Snapshot::none(),
+            set: Snapshot { of: Limits::none(), bytes: Vec::new(), settings: Limits::none() },
             last: Vec::new(),
-            restored: [0; 7],
+            restored: [0; 10],
         }
     }
 }
@@ -140,23 +175,28 @@ macro_rules! written {
 
 /// Puts in what was restored, if it was.
 macro_rules! restored {
-    ($s:ident, $world:ident, $number:literal, $kept:expr, $place:expr, $free:ident, $restore:ident) => {{
+    ($s:ident, $world:ident, $number:literal, $kept:expr, $place:expr, $free:ident, $restore:ident) => {
+        restored!($s, $world, $number, $kept, $place, $free, $restore, settings => settings, ())
+    };
+    // .. with what its config is of the settings that were kept, and the arguments behind it.
+    ($s:ident, $world:ident, $number:literal, $kept:expr, $place:expr, $free:ident, $restore:ident,
+     $settings:ident => $config:expr, ($($argument:expr),*)) => {{
         let bytes = damaged($s, $kept.bytes.clone(), &$world.kept.last);
         let mut from = stream($s, bytes);
-        let (settings, wall) = (if $s.seldom() { $kept.of } else { $kept.settings }, $s.number());
-        let config = $s.config(settings);
+        let ($settings, wall) = (if $s.seldom() { $kept.of } else { $kept.settings }, $s.number());
+        let config = $s.config($config);
         let function = function($s, read as unsafe extern "C" fn(*mut c_void, *mut u8, usize) -> i64);
         let context = (&raw mut from).cast();
         let (out, restored, error) = ($s.out(false), $s.sized_out(), $s.error());
         // SAFETY: arguments that were made for it; what was there before is freed once.
         unsafe {
-            let code = $restore(config, wall, function, context, out, restored, error);
+            let code = $restore(config $(, $argument)*, wall, function, context, out, restored, error);
             let handle = if code == WINDLASS_OK { *out } else { null_mut() };
             $s.returned(stringify!($restore), code, RESTORED);
             if code == WINDLASS_OK {
                 $free($place);
                 $place = handle;
-                $kept.of = settings;
+                $kept.of = $settings;
                 $world.kept.restored[$number] += 1;
             }
         }
@@ -169,7 +209,7 @@ const RESTORED: &[windlass_status] =
 
 pub(super) fn any(world: &mut World, s: &mut Source<'_>) {
     let (now, which) = (s.now(), s.below(2));
-    match s.below(14) {
+    match s.below(20) {
         0 => written!(s, world, world.kept.dedup, world.dedup, windlass_dedup_snapshot(now)),
         1 => written!(s, world, world.kept.blooms[which], world.blooms[which], windlass_bloom_snapshot(now)),
         2 => written!(s, world, world.kept.counter, world.counter, windlass_counter_snapshot(now)),
@@ -221,6 +261,49 @@ pub(super) fn any(world: &mut World, s: &mut Source<'_>) {
                 world.bounded,
                 windlass_bounded_topk_free,
                 windlass_bounded_topk_restore
+            );
+        }
+        13 => {
+            written!(s, world, world.kept.limiter, world.limiter, windlass_limiter_snapshot(now));
+        }
+        14 => {
+            restored!(
+                s,
+                world,
+                7,
+                world.kept.limiter,
+                world.limiter,
+                windlass_limiter_free,
+                windlass_limiter_restore
+            );
+        }
+        15 => {
+            written!(s, world, world.kept.global, world.global, windlass_global_limiter_snapshot(now));
+        }
+        16 => {
+            restored!(
+                s,
+                world,
+                8,
+                world.kept.global,
+                world.global,
+                windlass_global_limiter_free,
+                windlass_global_limiter_restore
+            );
+        }
+        17 => written!(s, world, world.kept.set, world.set, windlass_limitset_snapshot(now)),
+        18 => {
+            // (The ticket of the last hold stays: it may be good there, or be of another set.)
+            restored!(
+                s,
+                world,
+                9,
+                world.kept.set,
+                world.set,
+                windlass_limitset_free,
+                windlass_limitset_restore,
+                limits => limits.config,
+                (limits.rules.as_ptr(), limits.n)
             );
         }
         _ => restored!(s, world, 5, world.kept.ring, world.ring, windlass_ring_free, windlass_ring_restore),

@@ -338,6 +338,45 @@ void snapshots() {
     CHECK(windlass::wall_now() > wall.count());
 }
 
+void snapshots_of_limiters() {
+    const windlass::LimiterConfig per_minute = windlass::LimiterConfig().permits(60).per(60s).clients(100);
+    windlass::Limiter limiter = made<windlass::Limiter>(per_minute);
+    CHECK(limiter.check("a", 1s, 60).allowed());
+    CHECK(limiter.set_quota_for("b", windlass::Quota(120, 60s), windlass::Inherit::as_is, 1s).status() == WINDLASS_OK);
+    auto limiters = again<windlass::Limiter>(per_minute, [&](auto &&to) { return limiter.snapshot(to, 11s, wall); });
+    // One permit has come back in each of the 30 seconds since.
+    CHECK(limiters.resumed == 31'000'000'000 && limiters.structure.seed().value() == limiter.seed().value());
+    CHECK(!limiters.structure.check("a", 31s, 31).allowed() && limiters.structure.check("a", 31s, 30).allowed());
+    CHECK(limiters.structure.check("b", 31s, 120).allowed());
+    std::string text = "x";
+    CHECK(windlass::Limiter().snapshot(text, 1s).status() == WINDLASS_E_NULL && text == "x");
+    text.clear();
+    CHECK(limiter.snapshot(text, 11s, wall).status() == WINDLASS_OK);
+    const auto more = windlass::Limiter::restore(windlass::LimiterConfig(per_minute).permits(61), text, wall);
+    CHECK(!more && more.error().status() == WINDLASS_E_ARG && std::strstr(more.error().what(), "quota 60/m") != nullptr);
+
+    windlass::GlobalLimiter global = made<windlass::GlobalLimiter>(per_minute);
+    CHECK(global.check(1s, 60).allowed());
+    auto globals = again<windlass::GlobalLimiter>(per_minute, [&](auto &&to) { return global.snapshot(to, 11s, wall); });
+    CHECK(globals.resumed == 31'000'000'000 && !globals.structure.check(31s, 31).allowed() && globals.structure.check(31s, 30).allowed());
+
+    windlass::LimitSetConfig limits;
+    limits.limit(windlass::LimitRule("user", 10, 3600s).clients(100).algorithm(windlass::Algorithm::fixed_window));
+    limits.limit(windlass::LimitRule("all", 1000, 3600s)).reservations(10).seed(7);
+    windlass::LimitSet set = made<windlass::LimitSet>(limits);
+    const std::array<windlass::Hash, 1> ann{limits.hash("ann")};
+    const auto held = set.reserve(ann, 1s, 10, 600s);
+    CHECK(held.allowed());
+    auto sets = again<windlass::LimitSet>(limits, [&](auto &&to) { return set.snapshot(to, 10s, wall); });
+    CHECK(sets.resumed == 30'000'000'000 && !sets.structure.check(ann, 30s).allowed());
+    CHECK(sets.structure.settle(held.ticket(), 30s, 4).settled());
+    CHECK(sets.structure.check(ann, 30s, 6).allowed() && !sets.structure.check(ann, 30s).allowed());
+    text.clear();
+    CHECK(set.snapshot(text, 10s, wall).status() == WINDLASS_OK);
+    const auto other = windlass::LimitSet::restore(windlass::LimitSetConfig(limits).seed(8), text, wall);
+    CHECK(!other && other.error().status() == WINDLASS_E_ARG && std::strstr(other.error().what(), "seed") != nullptr);
+}
+
 void counts() {
     windlass::Counter counter = made<windlass::Counter>(windlass::CounterConfig().window(60s).pane(10s).capacity(100).seed(7));
     CHECK(counter.add("a", 1s).counted() && counter.add("a", 2s, 4).counted() && counter.count("a", 3s).value() == 5);
@@ -519,6 +558,7 @@ int main() {
     limiter();
     quotas();
     snapshots();
+    snapshots_of_limiters();
     counts();
     fifo();
     ring();
