@@ -138,7 +138,8 @@ fn killed() {
             bloom.insert_at(id, Tick(from));
         }
         let wrong = (1 << 41..).take(5_000).filter(|id: &u64| bloom.contains_at(*id, Tick(from))).count();
-        assert!(wrong < 50, "round {round}: {wrong}");
+        // (More than was planned for were put in at once.)
+        assert!(wrong < 150, "round {round}: {wrong}");
     }
     assert!(all > 12_000, "{all}");
 }
