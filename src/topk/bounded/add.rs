@@ -32,7 +32,12 @@ impl BoundedTopK {
         let added = match self.time.enter(now.0, &guard, self) {
             Ok(place) => {
                 place.generation.prefetch(hash);
-                with_wide!(self.pool.wide(), wide => self.add_in(wide, place.generation, &key, hash, n, &guard))
+                // First: no key has more than all together.
+                let total = |tables: &Tables, n| tables.add_to_total(n);
+                with_wide!(self.pool.wide(), wide => {
+                    self.add_in(wide, place.generation, &key, hash, n, (&guard, total));
+                });
+                Added::Counted
             }
             Err(missed) => self.miss(missed),
         };
@@ -97,13 +102,8 @@ impl BoundedTopK {
                 match self.time.enter(now.0, &guard, self) {
                     Ok(place) => {
                         newest = Some(place.generation);
-                        match &place.generation.tables {
-                            Some(tables) => {
-                                sums.add(tables, times);
-                                self.add_to(wide, (place.generation, tables), &key, hash, times, &guard);
-                            }
-                            None => place.generation.add_unkept(times),
-                        }
+                        let total = |tables, n| sums.add(tables, n);
+                        self.add_in(wide, place.generation, &key, hash, times, (&guard, total));
                         tally.counted += 1;
                     }
                     Err(missed) => tally.miss(self.miss(missed)),
@@ -116,37 +116,19 @@ impl BoundedTopK {
         tally
     }
 
+    /// `total`: adds to that of the pane.
     #[inline(always)]
-    fn add_in(
+    fn add_in<'g>(
         &self,
         wide: impl Wide,
-        pane: &Pane,
+        pane: &'g Pane,
         key: &impl Key,
         hash: KeyHash,
         n: u64,
-        guard: &Guard,
-    ) -> Added {
-        match &pane.tables {
-            Some(tables) => {
-                // First: no key has more than all together.
-                tables.add_to_total(n);
-                self.add_to(wide, (pane, tables), key, hash, n, guard);
-            }
-            None => pane.add_unkept(n),
-        }
-        Added::Counted
-    }
-
-    #[inline(always)]
-    fn add_to(
-        &self,
-        wide: impl Wide,
-        (pane, tables): (&Pane, &Tables),
-        key: &impl Key,
-        hash: KeyHash,
-        n: u64,
-        guard: &Guard,
+        (guard, total): (&Guard, impl FnOnce(&'g Tables, u64)),
     ) {
+        let Some(tables) = &pane.tables else { return pane.add_unkept(n) };
+        total(tables, n);
         let name = || tables.names.put(key, hash, self.seed);
         let bucket = tables.slots.of(hash.hi);
         let carry = || self.carry(wide, (pane, tables), bucket, guard);

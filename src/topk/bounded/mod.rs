@@ -124,7 +124,7 @@ pub struct BoundedStats {
 }
 
 impl BoundedStats {
-    /// The share of the newest pane's slots that is taken: below 1 every key of the pane has one, and its counts are exact.
+    /// The share of the newest pane's slots that is taken: near 1 most buckets are full, and keys come that find no empty slot.
     #[must_use]
     pub fn load(&self) -> f64 {
         crate::math::share(self.taken, self.slots)

@@ -32,7 +32,7 @@ const LINE: u64 = 64;
 /// Records for each slot: what displaces another needs a name as well.
 const NAMES_PER_SLOT: u64 = 2;
 
-/// Parts of a hundred that the slots have of a pane's memory. (`examples/accuracy.rs` finds fewer with 50, and with 75.) Where keys have
+/// Parts of a hundred that the slots have of a pane's memory. (`examples/accuracy.rs` finds fewer with 40.) Where keys have
 /// bytes, these are most of what a slot takes: then it is a half for both.
 fn slots_share(key_bytes: u64) -> u64 {
     if key_bytes == 0 { 25 } else { 50 }
