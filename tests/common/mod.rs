@@ -13,7 +13,10 @@ pub(crate) mod twin;
 use std::{
     io::Write,
     path::{Path, PathBuf},
-    sync::{Condvar, Mutex},
+    sync::{
+        Condvar, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
     time::Duration,
 };
 
@@ -65,6 +68,31 @@ impl Random {
             let other = usize::try_from(self.below(last as u64 + 1)).expect("an index");
             items.swap(last, other);
         }
+    }
+}
+
+/// Lets threads go on until what [`Running::until_here`] has returned is dropped: if its thread fails, too, so that they are not waited for for ever.
+pub(crate) struct Running(AtomicBool);
+
+impl Running {
+    pub(crate) fn new() -> Running {
+        Running(AtomicBool::new(true))
+    }
+
+    pub(crate) fn goes_on(&self) -> bool {
+        self.0.load(SeqCst)
+    }
+
+    pub(crate) fn until_here(&self) -> Stop<'_> {
+        Stop(&self.0)
+    }
+}
+
+pub(crate) struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
     }
 }
 

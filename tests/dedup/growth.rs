@@ -2,12 +2,12 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::{Together, twin::Twin};
+use crate::common::{Running, Together, twin::Twin};
 use proptest::prelude::*;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+        atomic::{AtomicU64, Ordering::SeqCst},
     },
     thread,
     time::Duration,
@@ -137,12 +137,13 @@ fn there_and_back(most: u64, upkeep: bool) {
     const WINDOW: u64 = 1 << 20;
     let dedup = growing(WINDOW, 1 << 32).capacity(1000).build().expect("valid");
     let bytes = dedup.memory_bytes();
-    let (done, together) = (AtomicBool::new(false), Together::new(2));
+    let (running, together) = (Running::new(), Together::new(2));
     let newest = AtomicU64::new(0);
     thread::scope(|scope| {
+        let _stop = running.until_here();
         if upkeep {
             scope.spawn(|| {
-                while !done.load(SeqCst) {
+                while running.goes_on() {
                     dedup.maintain_at(Tick(newest.load(SeqCst)), 64);
                     thread::yield_now();
                 }
@@ -181,7 +182,6 @@ fn there_and_back(most: u64, upkeep: bool) {
             })
         });
         let wrong = writers.map(|writer| writer.join().expect("no panic"));
-        done.store(true, SeqCst);
         assert_eq!(wrong.map(|wrong| wrong.first().copied()), [None, None]);
     });
     let stats = dedup.stats();

@@ -3,12 +3,12 @@
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
 use crate::common::{
-    Together,
+    Running, Together,
     snapshot::{Parts, golden},
 };
 use proptest::prelude::*;
 use std::{
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,
     time::Duration,
 };
@@ -97,19 +97,19 @@ fn while_callers_go_on() {
     for key in 0..KEYS {
         index.push(key, key.to_le_bytes().to_vec()).expect("room");
     }
-    let (done, begin, pushed) = (AtomicBool::new(false), Together::new(3), AtomicU64::new(KEYS));
+    let (moving, begin, pushed) = (Running::new(), Together::new(3), AtomicU64::new(KEYS));
     let snapshots = thread::scope(|scope| {
         scope.spawn(|| {
+            let _stop = moving.until_here();
             begin.wait();
             for i in 0..60_000_u64 {
                 let key = i * 7 % KEYS;
                 index.push(key, key.to_le_bytes().to_vec()).expect("room");
             }
-            done.store(true, SeqCst);
         });
         scope.spawn(|| {
             begin.wait();
-            while !done.load(SeqCst) {
+            while moving.goes_on() {
                 let next = pushed.load(SeqCst);
                 index.push(next, next.to_le_bytes().to_vec()).expect("room");
                 pushed.store(next + 1, SeqCst);
@@ -125,7 +125,7 @@ fn while_callers_go_on() {
         });
         begin.wait();
         let mut snapshots = Vec::new();
-        while snapshots.is_empty() || !done.load(SeqCst) && snapshots.len() < 20 {
+        while snapshots.is_empty() || moving.goes_on() && snapshots.len() < 20 {
             snapshots.push(written(&index, 0));
         }
         snapshots

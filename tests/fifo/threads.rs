@@ -2,12 +2,12 @@
 
 #![allow(clippy::expect_used)] // clippy knows tests only by their attribute
 
-use crate::common::Together;
+use crate::common::{Running, Together};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::SeqCst},
+        atomic::{AtomicI64, AtomicU64, Ordering::Relaxed, Ordering::SeqCst},
     },
     thread,
 };
@@ -81,9 +81,10 @@ fn few_keys(on_present: OnPresent) {
     const EACH: u64 = 60_000;
     let index = FifoIndex::builder().capacity(5000).on_present(on_present).build().expect("valid");
     let together = Together::new(3);
-    let done = AtomicBool::new(false);
+    let running = Running::new();
     let balance = AtomicI64::new(0);
     thread::scope(|scope| {
+        let stop = running.until_here();
         let writers: Vec<_> = (0..2_u64)
             .map(|writer| {
                 let (index, together, balance) = (&index, &together, &balance);
@@ -103,10 +104,10 @@ fn few_keys(on_present: OnPresent) {
                 })
             })
             .collect();
-        let (index, together, done) = (&index, &together, &done);
+        let (index, together, running) = (&index, &together, &running);
         let reader = scope.spawn(move || {
             together.wait();
-            while !done.load(Relaxed) {
+            while running.goes_on() {
                 for key in 0..KEYS {
                     // Two pushes may be under way.
                     assert!(index.rank(key).is_none_or(|rank| rank < KEYS + 2), "above the length");
@@ -118,7 +119,7 @@ fn few_keys(on_present: OnPresent) {
         for writer in writers {
             writer.join().expect("no panic");
         }
-        done.store(true, Relaxed);
+        drop(stop);
         reader.join().expect("no panic");
     });
     let there: Vec<u64> = index.iter().filter_map(|entry| entry.key.as_u64()).collect();

@@ -4,12 +4,12 @@
 #![allow(clippy::cast_possible_truncation)] // indices
 
 use crate::common::{
-    self, Random, Together,
+    self, Random, Running, Together,
     snapshot::{Parts, golden},
 };
 use std::{
     collections::HashMap,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
+    sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,
     time::Duration,
 };
@@ -52,6 +52,11 @@ fn written_one(limiter: &Limiter, now: u64) -> Vec<u8> {
 
 fn restored_one(builder: &LimiterBuilder, bytes: &[u8]) -> Limiter {
     builder.clone().restore(bytes, WALL).unwrap_or_else(|error| panic!("{error}")).structure
+}
+
+fn remaining(limiter: &Limiter, now: Tick) -> u64 {
+    let Admission::Allowed { remaining, .. } = limiter.peek_at(0, now) else { panic!("of cost 0") };
+    remaining
 }
 
 fn of(algorithm: Algorithm, quota: Quota) -> KeyedLimiterBuilder {
@@ -314,14 +319,15 @@ fn while_threads_check() {
         for round in 0..5 {
             let limiter = builder.clone().build().expect("valid");
             let granted: Vec<AtomicU64> = (0..CLIENTS).map(|_| AtomicU64::new(0)).collect();
-            let (stop, together) = (AtomicBool::new(false), Together::new(3));
+            let (running, together) = (Running::new(), Together::new(3));
             let (bytes, before) = thread::scope(|scope| {
+                let _stop = running.until_here();
                 for thread in 0..2 {
-                    let (limiter, granted, stop, together) = (&limiter, &granted, &stop, &together);
+                    let (limiter, granted, running, together) = (&limiter, &granted, &running, &together);
                     scope.spawn(move || {
                         let mut random = Random(round * 2 + thread);
                         together.wait();
-                        while !stop.load(SeqCst) {
+                        while running.goes_on() {
                             let client = random.below(CLIENTS);
                             if limiter.check_at(client, 1, Tick(SECOND)).is_allowed() {
                                 granted[client as usize].fetch_add(1, SeqCst);
@@ -334,9 +340,7 @@ fn while_threads_check() {
                     std::hint::spin_loop();
                 }
                 let before: Vec<u64> = granted.iter().map(|n| n.load(SeqCst)).collect();
-                let bytes = written(&limiter, SECOND);
-                stop.store(true, SeqCst);
-                (bytes, before)
+                (written(&limiter, SECOND), before)
             });
             let limiter = restored(&builder, &bytes);
             for (client, before) in (0..CLIENTS).zip(before) {
@@ -354,14 +358,15 @@ fn while_rings_change_hands() {
     let builder = of(Algorithm::SlidingLog, quota).clients(200);
     for round in 0..4 {
         let limiter = builder.clone().build().expect("valid");
-        let (clock, stop, together) = (AtomicU64::new(10 * SECOND), AtomicBool::new(false), Together::new(3));
+        let (clock, running, together) = (AtomicU64::new(10 * SECOND), Running::new(), Together::new(3));
         let snapshots: Vec<(Vec<u8>, u64, Vec<u64>)> = thread::scope(|scope| {
+            let _stop = running.until_here();
             for thread in 0..2 {
-                let (limiter, clock, stop, together) = (&limiter, &clock, &stop, &together);
+                let (limiter, clock, running, together) = (&limiter, &clock, &running, &together);
                 scope.spawn(move || {
                     let mut random = Random(round * 2 + thread);
                     together.wait();
-                    while !stop.load(SeqCst) {
+                    while running.goes_on() {
                         // Some 100 clients at a time. (Time goes slowly enough for those that were there when a snapshot began.)
                         let step = if random.below(16) == 0 { SECOND / 4000 } else { 0 };
                         let now = clock.fetch_add(step, SeqCst);
@@ -381,7 +386,6 @@ fn while_rings_change_hands() {
                     .collect();
                 all.push((written(&limiter, now), now, taken));
             }
-            stop.store(true, SeqCst);
             all
         });
         let mut compared = 0;
@@ -560,29 +564,30 @@ fn one_log_while_threads_take() {
     let quota = Quota::new(1000, Duration::from_secs(1));
     let builder = Limiter::builder(quota).algorithm(Algorithm::SlidingLog);
     let limiter = builder.clone().build().expect("valid");
-    let (clock, stop, together) = (AtomicU64::new(10 * SECOND), AtomicBool::new(false), Together::new(3));
+    let (clock, running, together) = (AtomicU64::new(10 * SECOND), Running::new(), Together::new(3));
     thread::scope(|scope| {
+        let _stop = running.until_here();
         for _ in 0..2 {
             scope.spawn(|| {
                 together.wait();
-                while !stop.load(SeqCst) {
+                while running.goes_on() {
                     limiter.check_at(1, Tick(clock.fetch_add(SECOND / 900, SeqCst)));
                 }
             });
         }
         together.wait();
-        for _ in 0..300 {
-            // (A call that has ended by then is at this time or before; one more of it would be seen.)
-            let now = clock.load(SeqCst);
-            let Admission::Allowed { remaining, .. } = limiter.peek_at(0, Tick(now)) else {
-                panic!("of cost 0")
-            };
-            let other = restored_one(&builder, &written_one(&limiter, now));
-            let Admission::Allowed { remaining: there, .. } = other.peek_at(0, Tick(now)) else {
-                panic!("of cost 0");
-            };
-            assert!(there <= remaining, "{there}, where there were {remaining}");
+        let mut compared = 0;
+        while compared < 300 {
+            // How things stand, were nothing taken from now on, at a time that no call has reached by the end of the snapshot.
+            let soon = Tick(clock.load(SeqCst) + SECOND / 2);
+            let before = remaining(&limiter, soon);
+            let other = restored_one(&builder, &written_one(&limiter, soon.0));
+            if clock.load(SeqCst) > soon.0 {
+                continue;
+            }
+            let after = remaining(&other, soon);
+            assert!(after <= before, "{after}, where there were {before}");
+            compared += 1;
         }
-        stop.store(true, SeqCst);
     });
 }

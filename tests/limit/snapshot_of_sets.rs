@@ -4,14 +4,10 @@
 #![allow(clippy::cast_possible_truncation)] // indices
 
 use crate::common::{
-    Random, Together,
+    Random, Running, Together,
     snapshot::{Parts, golden},
 };
-use std::{
-    sync::atomic::{AtomicBool, Ordering::SeqCst},
-    thread,
-    time::Duration,
-};
+use std::{thread, time::Duration};
 use windlass::{
     Algorithm, LimitRule, LimitSet, LimitSetBuilder, Quota, Reservation, Reserved, RestoreError, Seed,
     SetAdmission, Settled, Tick,
@@ -162,16 +158,17 @@ fn while_holds_are_made_and_settled() {
         // Those from before: of one user for each thread and one for both.
         let before: Vec<Reservation> = (0..100).filter_map(|i| hold(i % 10, 5)).collect();
         assert_eq!(before.len(), 100);
-        let (stop, together) = (AtomicBool::new(false), Together::new(3));
+        let (running, together) = (Running::new(), Together::new(3));
         let (bytes, tickets) = thread::scope(|scope| {
+            let stop = running.until_here();
             let threads: Vec<_> = (0..2)
                 .map(|thread| {
-                    let (set, hold, stop, together) = (&set, &hold, &stop, &together);
+                    let (set, hold, running, together) = (&set, &hold, &running, &together);
                     scope.spawn(move || {
                         let mut random = Random(round * 2 + thread);
                         let mut kept = Vec::new();
                         together.wait();
-                        while !stop.load(SeqCst) {
+                        while running.goes_on() {
                             let Some(ticket) = hold(random.below(10), 1) else { continue };
                             if random.below(8) > 0 || kept.len() > 500 {
                                 assert!(matches!(set.cancel_at(ticket, now), Settled::Settled { .. }));
@@ -186,7 +183,7 @@ fn while_holds_are_made_and_settled() {
             together.wait();
             (0..round).for_each(|_| thread::yield_now());
             let bytes = written(&set, SECOND);
-            stop.store(true, SeqCst);
+            drop(stop);
             let tickets: Vec<_> =
                 threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect();
             (bytes, tickets)
