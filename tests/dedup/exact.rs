@@ -188,7 +188,6 @@ fn claims() {
     assert!(!dedup.commit(a) && !dedup.abort(again));
 }
 
-/// What is seen again and again is carried on, and what it leaves behind goes.
 /// A lease has run out, and the id is claimed anew when a larger table lies above: the old ticket does not go by what lies below.
 #[test]
 fn a_late_ticket_over_a_growth() {
@@ -207,27 +206,31 @@ fn a_late_ticket_over_a_growth() {
     assert_eq!(dedup.observe_at("id", Tick(1000)), seen(100));
 }
 
+/// What is seen again and again is carried on, and what it leaves behind goes.
 #[test]
 fn refreshed_over_many_windows() {
     const IDS: u64 = 1000;
     let dedup = exact(IDS).refresh(Refresh::OnDuplicate).capacity(5000).build().expect("valid");
-    let (empty, mut most) = (dedup.memory_bytes(), 0);
+    let empty = dedup.memory_bytes();
+    // (As soon as other tests of this process, which hold the epoch back, let it go on.)
+    let comes_down_to = |most: u64, now: u64| {
+        let there = (0..1_000_000).map(|_| {
+            dedup.maintain_at(Tick(now), 64);
+            thread::yield_now();
+            dedup.memory_bytes() - empty
+        });
+        assert!(there.into_iter().any(|bytes| bytes <= most), "more than {most} bytes are in use at {now}");
+    };
     for i in 0..100 * IDS {
         let id = format!("an id of {:>9}", i % (IDS / 2));
         let expected = if i < IDS / 2 { FRESH } else { seen(i + 1 - IDS / 2) };
         assert_eq!(dedup.observe_at(id, Tick(i + 1)), expected);
-        most = most.max(dedup.memory_bytes() - empty);
-    }
-    // 32 bytes an id, in chunks; in up to 32 slices, and what waits for the epoch.
-    assert!(most < 2 * MIB, "{most}");
-    for _ in 0..1_000_000 {
-        dedup.maintain_at(Tick(1000 * IDS), 64);
-        if dedup.memory_bytes() == empty {
-            return;
+        // 32 bytes an id, in chunks; in up to 32 slices, and what waits for the epoch. All that was ever put in would be 3 MiB.
+        if dedup.memory_bytes() - empty > MIB {
+            comes_down_to(MIB, i + 1);
         }
-        thread::yield_now();
     }
-    panic!("{} bytes are still in use", dedup.memory_bytes() - empty);
+    comes_down_to(0, 1000 * IDS);
 }
 
 const LIMIT: u64 = 4 * MIB;
