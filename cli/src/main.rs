@@ -4,7 +4,7 @@
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
 //! `--approx`); that go by panes: `grid`; that can be watched while they run: `metrics`; that go on
-//! where a run before ended: `state`.
+//! where a run before ended: `state`. What shells and `man` are told: `shell`.
 
 mod args;
 mod dedup;
@@ -21,6 +21,7 @@ mod output;
 mod rank;
 mod ring;
 mod room;
+mod shell;
 mod sift;
 mod state;
 mod top;
@@ -42,6 +43,8 @@ fn main() -> ExitCode {
         Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
         Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
         Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
+        Ok(Cli { command: Command::Completions(args) }) => shell::completions(&args),
+        Ok(Cli { command: Command::Man(args) }) => shell::man(&args),
         Err(error) => Failure::from_clap(&error),
     };
     match outcome {

@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
-use super::{Count, Share, Skew, Span};
+use super::{Count, Share, Skew, Span, examples};
 use crate::input::{Resolution, TimeFormat, TimeReader};
 
 /// Write a generated stream: to try things on, and as a load that others can repeat
@@ -13,6 +13,7 @@ use crate::input::{Resolution, TimeFormat, TimeReader};
 /// time, an id, a client and a key; a repeat has the id, client and key of an earlier event, and a time of its own. The
 /// stream goes to stdout, progress and a summary to stderr.
 #[derive(Debug, Args)]
+#[command(after_help = examples::GEN)]
 // So that the error for `--rate -1` says what is allowed.
 #[command(mut_args(|arg| if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }))]
 pub(crate) struct GenArgs {

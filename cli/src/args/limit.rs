@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use windlass::Quota;
 
-use super::{Count, SiftArgs, StateArgs};
+use super::{Count, SiftArgs, StateArgs, examples};
 
 /// Try a rate limit on a log or a pipe: which events would have been denied, and when
 ///
@@ -22,6 +22,7 @@ use super::{Count, SiftArgs, StateArgs};
 /// With --policy several limits are tried at once, each with its own key and quota: an event passes if all of them allow it, and is charged
 /// by all, or by none. The summary tells what each of them denied.
 #[derive(Debug, Args)]
+#[command(after_help = examples::LIMIT)]
 #[command(group = ArgGroup::new("who").args(["key", "policy"]))]
 #[command(mut_arg("capacity", |arg| arg.visible_alias("clients").requires("key").conflicts_with("policy").help(
     "How many clients to have room for at first: 500000, 64k, 1M. It grows; with sliding-log it does not [default: 1M]"

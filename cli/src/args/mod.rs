@@ -1,11 +1,13 @@
 //! The command line: one struct per command, and the groups of options that commands share.
 
 mod decimals;
+mod examples;
 mod generate;
 mod limit;
 mod metrics;
 mod rank;
 mod ring;
+mod shell;
 mod top;
 mod values;
 
@@ -20,6 +22,7 @@ pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind}
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use rank::RankArgs;
 pub(crate) use ring::{Change, RingArgs, Weighted};
+pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use top::TopArgs;
 pub(crate) use values::{Bytes, Count, Span};
 
@@ -45,6 +48,8 @@ pub(crate) enum Command {
     Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
 }
 
 /// Pass each event on once per window: drop what repeats an id seen less than the window ago
@@ -56,6 +61,7 @@ pub(crate) enum Command {
 /// With --approx a filter of fixed size takes the place of the ids: no duplicate gets through, and of the new ids a stated share is
 /// dropped. An id is forgotten between one window and the panes' length later (with 8 panes 15 %).
 #[derive(Debug, Args)]
+#[command(after_help = examples::DEDUP)]
 #[command(group = ArgGroup::new("span").required(true).args(["window", "window_count"]))]
 pub(crate) struct DedupArgs {
     /// The event's id; several fields make one id. Format `lines` takes none: the whole line is the id
@@ -101,6 +107,7 @@ pub(crate) struct DedupArgs {
 /// the root of the number, and a part of that for much fewer ids than --capacity; the summary tells the largest. --fpr makes it more
 /// exact for more memory: every pane then is what dedup would take for --capacity ids.
 #[derive(Debug, Args)]
+#[command(after_help = examples::DISTINCT)]
 pub(crate) struct DistinctArgs {
     /// The event's id; several fields make one id. Format `lines` takes none: the whole line is the id
     #[arg(long, value_name = "FIELD", value_delimiter = ',')]
@@ -273,6 +280,7 @@ pub(crate) enum ReportKind {
 ///
 /// The stream is the same for the same seed. Every answer is compared with a plain recount; exit status 1 if they differ.
 #[derive(Debug, Args)]
+#[command(after_help = examples::DEMO)]
 pub(crate) struct DemoArgs {
     /// How many events to generate
     #[arg(long, value_name = "N", default_value = "3M")]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs};
+use super::{InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs, examples};
 
 /// Replay a waiting room: how many are ahead of each key, if one is let in every so often
 ///
@@ -12,6 +12,7 @@ use super::{InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs};
 /// is let in; what is due at an event's time comes before the event. If none waits, none is let in, and nothing is saved up.
 /// --decisions writes for each event how many are ahead of its key: 0 for the next, -1 once it was let in, and ever after.
 #[derive(Debug, Args)]
+#[command(after_help = examples::RANK)]
 #[command(mut_arg("capacity", |arg| arg.help(
     "How many different keys to have room for at first: 500000, 64k, 1M. It grows [default: 1M]"
 )))]

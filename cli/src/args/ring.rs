@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use clap::Args;
 
-use super::{Count, InputArgs, OutputArgs, StateArgs};
+use super::{Count, InputArgs, OutputArgs, StateArgs, examples};
 
 /// Spread the keys of a log over nodes by consistent hashing, and see what a change would move
 ///
@@ -12,6 +12,7 @@ use super::{Count, InputArgs, OutputArgs, StateArgs};
 /// stdout: its weight, its share of the ring, and how many different keys and how many events it gets; with --change also how many
 /// it gets after the change.
 #[derive(Debug, Args)]
+#[command(after_help = examples::RING)]
 #[command(mut_arg("capacity", |arg| arg.help(
     "How many different keys to have room for at first: 500000, 64k, 1M. It grows [default: 1M]"
 )))]

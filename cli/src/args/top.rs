@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs};
+use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs, examples};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -27,6 +27,7 @@ use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, St
 ///
 /// With --merge every file is counted by a thread of its own, as if on a machine of its own, and what they know is put together in the end.
 #[derive(Debug, Args)]
+#[command(after_help = examples::TOP)]
 #[command(mut_arg("capacity", |arg| arg.help(
     "How many different keys of a window to have room for at first: 500000, 64k, 1M. It grows [default: 16k]"
 )))]

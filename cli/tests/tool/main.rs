@@ -19,6 +19,7 @@ mod policy;
 mod rank;
 mod ring;
 mod robust;
+mod shell;
 #[cfg(unix)]
 mod state;
 mod threads;

@@ -1,0 +1,126 @@
+//! Examples, at the end of each command's help. A test below reads them as the shell would, and takes them for command lines.
+
+pub(crate) const DEDUP: &str = "\
+Examples:
+  Each request of a client once in ten minutes, by times that may be a minute off:
+    windlass dedup --format combined --id ip,request --window 10m \\
+      --lateness 1m access.log.gz > once.log
+  What came twice, of a file of JSON objects:
+    windlass dedup --id order_id --time ts --window 1h --emit duplicates \\
+      orders.jsonl
+  Of a pipe, in fixed memory for ten million ids, with figures for Prometheus:
+    tail -F ids.txt | windlass dedup --window 24h --approx --capacity 10M \\
+      --metrics 127.0.0.1:9184
+  A log that grows: each run goes on where the one before ended:
+    windlass dedup --format combined --id ip,request --window 10m \\
+      --state once.state access.log >> once.log";
+
+pub(crate) const DISTINCT: &str = "\
+Examples:
+  The clients of the last hour, every five minutes:
+    windlass distinct --format combined --id ip --window 1h --pane 5m \\
+      --order sort access.log.gz
+  The same in little memory, estimated:
+    windlass distinct --format combined --id ip --window 1h --pane 5m \\
+      --approx --capacity 1M access.log.gz";
+
+pub(crate) const LIMIT: &str = "\
+Examples:
+  Who would have been denied by 30 requests a minute for each client:
+    windlass limit --format combined --key ip --limit 30/60s --order sort \\
+      --emit none access.log.gz
+  The requests that would have been:
+    windlass limit --format combined --key ip --limit 30/60s --burst 5 \\
+      --lateness 1m --emit denied access.log.gz > denied.log
+  No more than ten lines a second of a pipe:
+    tail -F app.log | windlass limit --limit 10/s
+  Several limits at once:
+    windlass limit --policy policy.toml --format combined --order sort \\
+      --emit none access.log.gz";
+
+pub(crate) const RANK: &str = "\
+Examples:
+  How many were ahead of each client, had one been let in every two minutes:
+    windlass rank --format combined --key ip --pop-every 2m --order sort \\
+      --decisions ahead.txt access.log.gz";
+
+pub(crate) const TOP: &str = "\
+Examples:
+  The three hottest paths of the log's last hour:
+    windlass top --format combined --key path --window 1h --pane 5m -k 3 \\
+      access.log.gz
+  The same of each five minutes, a line each:
+    windlass top --format combined --key path --window 1h --pane 5m -k 3 \\
+      --lateness 1m --every-pane access.log.gz > hot.tsv
+  In 256 KiB, of the logs of two servers, with bounds:
+    windlass top --format combined --key path --window 1h --pane 5m \\
+      -k 3 --approx --memory 256K --merge web-1.log.gz web-2.log.gz";
+
+pub(crate) const RING: &str = "\
+Examples:
+  What a fourth cache, twice as large, would take over:
+    windlass ring --format combined --key path \\
+      --nodes cache-a,cache-b,cache-c --change +cache-d:2 access.log.gz";
+
+pub(crate) const GEN: &str = "\
+Examples:
+  Twenty million ids, a fifth of them repeats, straight into a dedup:
+    windlass gen --events 20M --duplicates 0.2 |
+      windlass dedup --window-count 1M --emit none
+  A log with times, some of them late, to try limits on:
+    windlass gen --events 1M --format tsv --late 0.1 --lateness 1s \\
+      > events.tsv";
+
+pub(crate) const DEMO: &str = "\
+Examples:
+  windlass demo
+  windlass demo --events 30M --seed 7";
+
+pub(crate) const COMPLETIONS: &str = "\
+Examples:
+  windlass completions bash > ~/.local/share/bash-completion/completions/windlass
+  windlass completions zsh > ~/.zfunc/_windlass
+  windlass completions fish > ~/.config/fish/completions/windlass.fish";
+
+pub(crate) const MAN: &str = "\
+Examples:
+  windlass man ~/.local/share/man/man1
+  man windlass-top";
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::super::Cli;
+
+    /// The command lines of a help text: those of the tool, without what the shell does with them.
+    fn command_lines(help: &str) -> Vec<Vec<String>> {
+        let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
+        let joined = examples.replace(" \\\n", " ").replace("|\n", "| ");
+        let commands = joined.lines().flat_map(|line| line.split('|'));
+        let words =
+            commands.map(|command| command.split_whitespace().take_while(|word| !word.starts_with('>')));
+        let words = words.map(|words| words.map(str::to_owned).collect::<Vec<_>>());
+        words.filter(|words| words.first().is_some_and(|word| word == "windlass")).collect()
+    }
+
+    #[test]
+    fn all_commands_have_some_and_all_are_command_lines() {
+        let mut cli = Cli::command();
+        cli.build();
+        for command in cli.get_subcommands_mut() {
+            let name = command.get_name().to_owned();
+            let help = command.render_long_help().to_string();
+            let wide = help.lines().skip_while(|line| *line != "Examples:").find(|line| line.len() > 82);
+            assert_eq!(wide, None, "{name}: too wide for a terminal");
+            let mut own = 0;
+            for words in command_lines(&help) {
+                own += usize::from(words.get(1) == Some(&name));
+                if let Err(error) = Cli::try_parse_from(&words) {
+                    panic!("{}: {error}", words.join(" "));
+                }
+            }
+            assert!(own > 0, "{name} has no example");
+        }
+    }
+}
