@@ -40,6 +40,18 @@ impl Limit {
     }
 }
 
+/// All that says what it means.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limit { name, key, quota, algorithm, clients, .. } = self;
+        write!(f, "{}: {quota} by {}", show(name.as_bytes()), algorithm.name())?;
+        if !key.is_empty() {
+            write!(f, " for each {}", key.join(", "))?;
+        }
+        clients.map_or(Ok(()), |clients| write!(f, ", clients {clients}"))
+    }
+}
+
 /// More than a set can have is refused by it; this is for reading.
 const FIELDS: [&str; 7] = ["name", "key", "quota", "burst", "algorithm", "clients", "on_unknown"];
 
