@@ -2,7 +2,7 @@
 
 mod clients;
 mod judge;
-mod policy;
+pub(crate) mod policy;
 mod report;
 
 use std::io;

@@ -1,7 +1,7 @@
 //! `windlass limit --policy`: several limits in one decision.
 
 mod denials;
-mod file;
+pub(crate) mod file;
 mod report;
 
 use std::{io, path::Path, sync::Arc, time::Duration};
