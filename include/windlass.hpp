@@ -1574,6 +1574,7 @@ public:
     explicit LimitSet(const LimitSetConfig &config) : LimitSet(make(config).value()) {}
 #endif
     static Expected<LimitSet> make(const LimitSetConfig &config) {
+        if (has_nul(config)) return Error(WINDLASS_E_ARG, "name: has a NUL");
         const std::vector<windlass_limit_rule> limits = rules(config);
         windlass_error error = WINDLASS_ERROR_INIT;
         windlass_limitset *handle = nullptr;
@@ -1634,6 +1635,7 @@ public:
     // holds that were made before the snapshot are good for it.
     template <class From>
     static Expected<Restored<LimitSet>> restore(const LimitSetConfig &config, From &&from, Ticks wall = wall_now()) {
+        if (has_nul(config)) return Error(WINDLASS_E_ARG, "name: has a NUL");
         const std::vector<windlass_limit_rule> limits = rules(config);
         return detail::restored_by<LimitSet, windlass_limitset>(from, [&](auto... input) {
             return windlass_limitset_restore(&config.raw, limits.data(), limits.size(), wall.count(), input...);
@@ -1641,6 +1643,12 @@ public:
     }
 
 private:
+    // C would take what stands before it for the name, and perhaps for that of another limit.
+    static bool has_nul(const LimitSetConfig &config) noexcept {
+        for (const LimitRule &rule : config.limits)
+            if (rule.name().find('\0') != std::string::npos) return true;
+        return false;
+    }
     // As C has them: their names are those of config.
     static std::vector<windlass_limit_rule> rules(const LimitSetConfig &config) {
         std::vector<windlass_limit_rule> limits;

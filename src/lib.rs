@@ -106,8 +106,8 @@ pub mod model {
         dedup::model::{ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
         limit::{
-            model::{Changing, Limiters, Newest, OneLimiter, Own, Rings},
-            set::model::{HeldAt, Holding, Words},
+            model::{Changing, Clientele, Limiters, Newest, OneLimiter, Overridden, Own, Rings},
+            set::model::{HeldAt, Holding, Reserving, Words},
         },
         pane::model::*,
         sync::twins::{Twin, with},

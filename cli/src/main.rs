@@ -14,6 +14,8 @@ mod failure;
 mod filter;
 mod generate;
 mod grid;
+#[cfg(test)]
+mod hardening;
 mod input;
 mod limit;
 mod metrics;

@@ -720,6 +720,9 @@ fn snapshots_of_rust(kind: &str, events: &[(u64, String)]) -> String {
         Added, BoundedTopK, Claim, Dedup, FifoIndex, HashRing, Identity, Node, RotatingBloom, Seed, TopK,
         WindowedCounter,
     };
+    if kind.contains("limit") {
+        return snapshots_of_limits(kind, events);
+    }
     let (window, pane) = (Duration::from_secs(4), Duration::from_millis(500));
     let (lateness, seed) = (Duration::from_millis(300), Seed(SNAPSHOT.0));
     match kind {
@@ -818,6 +821,66 @@ fn snapshots_of_rust(kind: &str, events: &[(u64, String)]) -> String {
     }
 }
 
+/// Limiters by several algorithms, and a set. (Without holds: their numbers begin anywhere. And no log runs out: whose ring is used next is up to when it comes back.)
+fn snapshots_of_limits(kind: &str, events: &[(u64, String)]) -> String {
+    use windlass::{Inherit, KeyedLimiter, LimitRule, LimitSet, Limiter, Quota, Seed};
+    let (minute, seed, now) = (Duration::from_secs(60), Seed(SNAPSHOT.0), windlass::Tick(SNAPSHOT.1));
+    let lateness = Duration::from_millis(300);
+    let less = Quota::new(4, minute);
+    match kind {
+        "limiter" | "limiter_log" => {
+            let builder = || match kind {
+                "limiter" => KeyedLimiter::builder(Quota::new(5, minute).burst(8)),
+                _ => KeyedLimiter::builder(Quota::new(5, minute)).algorithm(Algorithm::SlidingLog),
+            };
+            let builder = || builder().clients(5000).lateness(lateness).seed(seed);
+            let limiter = builder().build().expect("valid");
+            by_turns!(events, seed, |i, key, now| limiter.check_at(key, 1 + i as u64 % 3, now));
+            limiter.set_quota_for_at(&events[0].1, less, Inherit::AsIs, now).expect("in range");
+            limiter.set_quota_at(less, Inherit::AsIs, now).expect("in range");
+            let write = |of: &KeyedLimiter, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&limiter, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        "global_limiter" => {
+            let builder = || Limiter::builder(Quota::new(2000, minute)).algorithm(Algorithm::SlidingCounter);
+            let limiter = builder().build().expect("valid");
+            for (i, (ms, _)) in (0_u64..).zip(events) {
+                limiter.check_at(1 + i % 3, windlass::Tick(ms * 1_000_000));
+            }
+            limiter.set_quota_at(Quota::new(1000, minute), Inherit::AsIs, now).expect("in range");
+            let write = |of: &Limiter, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&limiter, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+        _ => {
+            let tenant = LimitRule::keyed("tenant", Quota::new(400, minute)).clients(100);
+            let all = LimitRule::global("all", Quota::new(5000, minute));
+            let builder = || {
+                LimitSet::builder()
+                    .limit(LimitRule::keyed("user", Quota::new(5, minute).burst(8)).clients(5000))
+                    .limit(tenant.clone().algorithm(Algorithm::SlidingCounter))
+                    .limit(all.clone().algorithm(Algorithm::FixedWindow))
+                    .lateness(lateness)
+                    .seed(seed)
+            };
+            let set = builder().build().expect("valid");
+            for (i, (ms, id)) in (0_u64..).zip(events) {
+                let number: u64 = id.parse().expect("a number");
+                let keys = [seed.hash(id), seed.hash(number % 16)];
+                set.check_at(&keys, 1 + i % 3, windlass::Tick(ms * 1_000_000));
+            }
+            set.set_quota_at("user", less, now).expect("in range");
+            let write = |of: &LimitSet, out: &mut Vec<u8>, now, wall| {
+                of.snapshot_at(out, now, wall).expect("written");
+            };
+            written(&set, write, |bytes, wall| builder().restore(bytes, wall))
+        }
+    }
+}
+
 /// The same bytes for the same keys, seed and times; and again of what was restored of them.
 #[test]
 fn the_bytes_of_snapshots() {
@@ -834,10 +897,23 @@ fn the_bytes_of_snapshots() {
     let text: String = events.iter().map(|(ms, id)| format!("{ms}\t{id}\n")).collect();
     fs::write(&input, text).expect("writable");
     let settings = [SNAPSHOT.0, SNAPSHOT.1, SNAPSHOT.2].map(|number| number.to_string());
-    let kinds = ["dedup", "dedup_bytes", "bloom", "counter", "topk", "bounded", "fifo", "ring"];
+    let kinds = [
+        "dedup",
+        "dedup_bytes",
+        "bloom",
+        "counter",
+        "topk",
+        "bounded",
+        "fifo",
+        "ring",
+        "limiter",
+        "limiter_log",
+        "global_limiter",
+        "limitset",
+    ];
     let of_rust = kinds.map(|kind| snapshots_of_rust(kind, &events));
     for (kind, of_rust) in kinds.iter().zip(&of_rust) {
-        let least = if *kind == "ring" { 200 } else { enough(4_000) };
+        let least = if ["ring", "global_limiter"].contains(kind) { 200 } else { enough(4_000) };
         assert!(of_rust.len() > least, "{kind}: {} digits: not much of a test", of_rust.len());
     }
     for &language in languages() {

@@ -215,3 +215,71 @@ fn bounds_between() {
         check(&hot, &[(1, 7), (2, 4), (3, 11)]);
     });
 }
+
+// --- snapshots ---
+
+/// A key is displaced while a snapshot is read: there it has its bounds as well.
+fn displaced_under_a_snapshot() {
+    bounded(50, || {
+        let hot = Arc::new(Hot::new(8));
+        hot.add(1, 3);
+        hot.add(2, 9);
+        let copied = beside(&hot, Hot::copy);
+        hot.add(3, 5);
+        let copy = copied.join().unwrap();
+        let bounds = |key| copy.bounds(key);
+        assert!([(1, 3), (2, 9)].iter().all(|&(key, n)| bounds(key).1 >= n), "an add is in no bound");
+        assert!(
+            [(1, 3), (2, 9), (3, 5)].iter().all(|&(key, n)| bounds(key).0 <= n),
+            "counted for another key"
+        );
+        check(&hot.copy(), &[(1, 3), (2, 9), (3, 5)]);
+    });
+}
+
+#[test]
+fn a_snapshot_has_the_displaced() {
+    displaced_under_a_snapshot();
+}
+
+#[test]
+#[should_panic(expected = "an add is in no bound")]
+fn twin_the_sketch_first() {
+    with(Twin::SketchFirst, displaced_under_a_snapshot);
+}
+
+#[test]
+#[should_panic(expected = "an add is in no bound")]
+fn twin_the_bar_first() {
+    with(Twin::BarFirst, displaced_under_a_snapshot);
+}
+
+/// A key is displaced, and takes another slot, while its bucket is read: it is there once.
+fn comes_back_under_a_snapshot() {
+    bounded_by_two(100, || {
+        let hot = Arc::new(Hot::new(8));
+        hot.add(1, 3);
+        hot.add(2, 4);
+        let copied = beside(&hot, Hot::copy);
+        hot.add(3, 5);
+        hot.add(1, 9);
+        let copy = copied.join().unwrap();
+        let keys = copy.keys();
+        assert!(keys.is_sorted_by(|a, b| a < b), "two slots for a key");
+        let most = [(1, 12), (2, 4), (3, 5)];
+        assert!(most.iter().all(|&(key, n)| copy.bounds(key).0 <= n), "counted for another key");
+        let least = [(1, 3), (2, 4)];
+        assert!(least.iter().all(|&(key, n)| copy.bounds(key).1 >= n), "an add is in no bound");
+    });
+}
+
+#[test]
+fn a_snapshot_has_a_key_once() {
+    comes_back_under_a_snapshot();
+}
+
+#[test]
+#[should_panic(expected = "there already")]
+fn twin_both_are_kept() {
+    with(Twin::KeepBoth, comes_back_under_a_snapshot);
+}

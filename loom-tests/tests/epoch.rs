@@ -173,6 +173,36 @@ fn twin_cleared_at_once() {
     with(Twin::ClearAtOnce, a_stalled_add_and_a_table_used_again);
 }
 
+/// A table leaves while a snapshot is read, is cleared, and is about to be used again: the snapshot has all of it, or knows that it has left.
+fn a_snapshot_and_a_table_used_again() {
+    let violated = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let used_again = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (seen, again) = (violated.clone(), used_again.clone());
+    bounded_by_two(10, move || {
+        let shelf = Arc::new(Shelf::default());
+        (0..3).for_each(|_| shelf.add(1));
+        let s2 = shelf.clone();
+        let reader = thread::spawn(move || s2.copy(1, thread::yield_now));
+        shelf.leave();
+        again.fetch_or(shelf.cleared().is_some(), Relaxed);
+        let read = reader.join().unwrap();
+        seen.fetch_or(read.is_some_and(|count| count != 3), Relaxed);
+    });
+    assert!(used_again.load(Relaxed), "never used again");
+    assert!(!violated.load(Relaxed), "a count is missing");
+}
+
+#[test]
+fn a_snapshot_keeps_its_table() {
+    a_snapshot_and_a_table_used_again();
+}
+
+#[test]
+#[should_panic(expected = "a count is missing")]
+fn twin_cleared_under_a_snapshot() {
+    with(Twin::ClearAtOnce, a_snapshot_and_a_table_used_again);
+}
+
 /// Two rings are taken and one of them is sent back, while another caller is about to take one: it must not find the list as it was
 /// (ABA), and the other ring twice in use.
 fn rings_that_come_back() {

@@ -6,7 +6,7 @@ use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
 use windlass::{
     Algorithm,
-    model::{Limiters, Newest, OneLimiter, Table, Twin, with},
+    model::{Clientele, Limiters, Newest, OneLimiter, Table, Twin, with},
 };
 
 /// The time of the tests, well after that of empty states.
@@ -217,4 +217,32 @@ fn newest_time_stays() {
 #[should_panic(expected = "time went back")]
 fn twin_sets_time_blindly() {
     with(Twin::TimeBlindly, time_goes_on);
+}
+
+/// A client's log runs out while a snapshot is read, and another client gets its ring: that one's permits are not charged to the first.
+fn a_ring_changes_hands() {
+    bounded(50, || {
+        // Two in 10, one ring; ages are in units of 4.1 microseconds.
+        let clients = Arc::new(Clientele::new(2, 10, 1, 12));
+        assert_eq!(clients.take(1, NOW), Ok(true));
+        let copied = clients.clone();
+        let copied = thread::spawn(move || copied.copy());
+        clients.come_to(NOW + 40);
+        assert_eq!([1, 2].map(|_| clients.take(2, NOW + 40)), [Ok(true); 2]);
+        let copy = copied.join().unwrap();
+        assert_ne!(copy.take(1, NOW + 9), Ok(false), "charged to another client");
+        // What there was before a snapshot is in it.
+        assert_eq!(clients.copy().take(2, NOW + 41), Ok(false), "a permit is missing");
+    });
+}
+
+#[test]
+fn snapshot_of_rings() {
+    a_ring_changes_hands();
+}
+
+#[test]
+#[should_panic(expected = "charged to another client")]
+fn twin_the_horizon_before_the_rings() {
+    with(Twin::HorizonBeforeRings, a_ring_changes_hands);
 }

@@ -5,7 +5,7 @@ use crate::common::bounded;
 use loom::{sync::Arc, thread};
 use windlass::{
     Algorithm, Inherit,
-    model::{Changing, Own, Twin, with},
+    model::{Changing, Overridden, Own, Twin, with},
 };
 
 /// The time of the tests, well after that of empty states.
@@ -106,4 +106,34 @@ fn one_client_by_two() {
         assert!(!(a && ours) || cleared, "set twice");
         assert_eq!(own.take(1, NOW).is_some(), !cleared || (a && ours));
     });
+}
+
+/// A client gets a quota of its own while its calls go on: some go to the table yet. By each quota it gets no more than that has, and what it had used before
+/// counts by both.
+fn its_own_meanwhile() {
+    bounded(20, || {
+        let limiter = Arc::new(Overridden::new(3, 1_000_000));
+        assert_eq!(limiter.take(1, NOW), (false, true));
+        let other = limiter.clone();
+        let other = thread::spawn(move || other.set(1, 2, 1_000_000, NOW));
+        let answers = [0; 3].map(|_| limiter.take(1, NOW));
+        other.join().unwrap();
+        assert!(answers.is_sorted_by_key(|answer| answer.0), "back to the quota of all");
+        let admitted = |own| answers.iter().filter(|&&answer| answer == (own, true)).count();
+        assert!(admitted(false) <= 2, "beyond the quota of all");
+        assert!(admitted(true) <= 1, "beyond its own quota");
+        let (is_own, more) = limiter.take(1, NOW);
+        assert!(is_own && !(more && admitted(true) == 1), "beyond its own quota");
+    });
+}
+
+#[test]
+fn its_own_quota_while_it_calls() {
+    its_own_meanwhile();
+}
+
+#[test]
+#[should_panic(expected = "beyond its own quota")]
+fn twin_charged_later() {
+    with(Twin::ChargeLater, its_own_meanwhile);
 }

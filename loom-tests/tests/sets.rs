@@ -2,8 +2,17 @@
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 use crate::common::{EMPTY, bounded};
-use loom::{sync::Arc, thread};
-use windlass::model::{Holding, Table, Twin, Words, with};
+use loom::{
+    sync::{
+        Arc,
+        atomic::{
+            AtomicBool,
+            Ordering::{Acquire, Release},
+        },
+    },
+    thread,
+};
+use windlass::model::{Holding, Reserving, Table, Twin, Words, with};
 
 /// The time of the tests, well after that of empty states.
 const NOW: u64 = 1_000_000;
@@ -165,4 +174,59 @@ fn a_hold_is_settled_once() {
 #[should_panic(expected = "settled twice")]
 fn twin_settles_blindly() {
     with(Twin::SettleBlindly, settling);
+}
+
+/// A hold is made while a snapshot is read. There it is as if it had not been, or its charge stays: nothing comes back that is not charged.
+fn made_under_a_snapshot() {
+    bounded(20, || {
+        let set = Arc::new(Reserving::new(2, 20));
+        assert!(set.admit(NOW));
+        let (copied, answered) = (set.clone(), Arc::new(AtomicBool::new(false)));
+        let before = answered.clone();
+        let copied = thread::spawn(move || (before.load(Acquire), copied.copy()));
+        let ticket = set.reserve(NOW).unwrap();
+        answered.store(true, Release);
+        let (answered, copy) = copied.join().unwrap();
+        let is_good = copy.cancel(ticket, NOW);
+        assert!(copy.room(NOW) <= 1, "given back, and was not charged");
+        assert!(is_good || !answered, "a ticket of before is good for nothing");
+        assert!(set.cancel(ticket, NOW) && set.room(NOW) == 1);
+    });
+}
+
+#[test]
+fn a_hold_that_is_made_meanwhile() {
+    made_under_a_snapshot();
+}
+
+#[test]
+#[should_panic(expected = "given back, and was not charged")]
+fn twin_the_number_afterwards() {
+    with(Twin::NumberAfterwards, made_under_a_snapshot);
+}
+
+/// A hold is cancelled while a snapshot is read: there it is not given back and open.
+fn settled_under_a_snapshot() {
+    bounded(20, || {
+        let set = Arc::new(Reserving::new(2, 20));
+        assert!(set.admit(NOW));
+        let ticket = set.reserve(NOW).unwrap();
+        let copied = set.clone();
+        let copied = thread::spawn(move || copied.copy());
+        assert!(set.cancel(ticket, NOW));
+        let copy = copied.join().unwrap();
+        copy.cancel(ticket, NOW);
+        assert!(copy.room(NOW) <= 1, "given back twice");
+    });
+}
+
+#[test]
+fn a_hold_that_is_settled_meanwhile() {
+    settled_under_a_snapshot();
+}
+
+#[test]
+#[should_panic(expected = "given back twice")]
+fn twin_the_holds_first() {
+    with(Twin::HoldsFirst, settled_under_a_snapshot);
 }

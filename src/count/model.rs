@@ -3,6 +3,7 @@
 use super::{
     Added,
     core::Core,
+    saved::taken_rows,
     stock::Stock,
     table::{Size, Table},
 };
@@ -139,6 +140,19 @@ impl Shelf {
         {
             saturating::add(row.cell(0), 1);
         }
+    }
+
+    /// What a snapshot reads of a key, while it lets others do something before its counts are read. `None`: the table has left.
+    pub fn copy(&self, key: u64, meanwhile: impl Fn()) -> Option<u64> {
+        let guard = epoch::pin();
+        if self.there.load(Acquire) == 0 {
+            return None;
+        }
+        meanwhile();
+        let rows = taken_rows(&self.table, 0..self.table.all());
+        let sum = rows.filter(|row| row.1 == key).map(|(.., row)| saturating::sum(row.counts(0..1))).sum();
+        drop(guard);
+        Some(sum)
     }
 
     /// The table leaves.

@@ -25,6 +25,7 @@ use crate::{
 };
 use std::{
     io::{self, Read, Write},
+    ops::Range,
     sync::Arc,
 };
 
@@ -84,6 +85,19 @@ const CLOSED: u64 = u64::MAX;
 
 /// Rows that are looked at while the epoch is held.
 const ROWS: u64 = if cfg!(windlass_loom) { 2 } else { 512 };
+
+/// Rows that are taken, from the last to the first: place, fingerprint, row. The caller is pinned since before it knew that the table's generation is there: till then
+/// it is not cleared. Model: loom-tests/tests/{count,epoch}.rs.
+pub(super) fn taken_rows(table: &Table, rows: Range<u64>) -> impl Iterator<Item = (u64, u64, Row<'_>)> {
+    rows.rev().filter_map(|at| {
+        let at = if twin!(RowsUpwards) { table.all() - 1 - at } else { at };
+        let row = table.row(at);
+        let lo = row.fingerprint_whole();
+        // That of fingerprint 0 is the last, and is taken when it has something.
+        let is_taken = lo != 0 || (at + 1 == table.all() && !row.is_clear());
+        is_taken.then_some((at, lo, row))
+    })
+}
 
 impl<X: Saved> Core<X> {
     pub(crate) fn save<W: Write>(&self, writer: &mut Writer<W>) -> io::Result<()> {
@@ -148,14 +162,7 @@ impl<X: Saved> Core<X> {
         let table = generation.table.chain(&guard).nth(table)?;
         let (from, mut entries) = (left.min(table.all()), 0);
         let to = from.saturating_sub(ROWS);
-        for at in (to..from).rev() {
-            let at = if twin!(RowsUpwards) { table.all() - 1 - at } else { at };
-            let row = table.row(at);
-            let lo = row.fingerprint_whole();
-            // That of fingerprint 0 is the last, and is taken when it has something.
-            if lo == 0 && (at + 1 < table.all() || row.is_clear()) {
-                continue;
-            }
+        for (at, lo, row) in taken_rows(table, to..from) {
             entries += 1;
             out.extend_from_slice(&at.to_le_bytes());
             out.extend_from_slice(&lo.to_le_bytes());

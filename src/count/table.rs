@@ -462,11 +462,13 @@ impl Table {
 
     /// How many rows are taken: counted if there are not more than `sample`, else estimated from as many.
     pub(super) fn taken(&self, sample: u64) -> u64 {
-        let rows = self.size.all();
+        // The last row is that of the key with the fingerprint 0: there is one if something has been counted in it.
+        let rows = self.size.all() - 1;
+        let last = u64::from(!self.row(rows).is_clear());
         let step = rows.div_ceil(sample.max(1)).max(1);
         let (stride, run) = (step * NEAR, NEAR.min(rows));
         if step == 1 {
-            return (0..rows).map(|at| u64::from(self.row(at).is_taken())).sum();
+            return last + (0..rows).map(|at| u64::from(self.row(at).is_taken())).sum::<u64>();
         }
         let starts = (0..rows - run).step_by(usize::try_from(stride).unwrap_or(usize::MAX));
         let (mut seen, mut taken) = (0, 0);
@@ -474,7 +476,8 @@ impl Table {
             seen += run;
             taken += (start..start + run).map(|at| u64::from(self.row(at).is_taken())).sum::<u64>();
         }
-        u64::try_from(u128::from(taken) * u128::from(rows) / u128::from(seen.max(1))).unwrap_or(u64::MAX)
+        let taken = u64::try_from(u128::from(taken) * u128::from(rows) / u128::from(seen.max(1)));
+        taken.unwrap_or(u64::MAX).saturating_add(last)
     }
 }
 

@@ -109,11 +109,10 @@ impl KeyedLimiter {
             return Err(too_far(now));
         }
         let guard = pin();
-        let there = self.overrides_or_new(&guard).insert(hash, || {
-            let limiter = Limiter::builder(quota).algorithm(self.algorithm).build()?;
+        let make = || Limiter::builder(quota).algorithm(self.algorithm).build();
+        let there = self.overrides_or_new(&guard).insert(hash, make, |limiter| {
             let (used, old) = self.used_at(hash, now);
             limiter.check_at(inherit.share(used, old, quota), now);
-            Ok(limiter)
         })?;
         there.map_or(Ok(()), |limiter| limiter.set_quota_at(quota, inherit, now))
     }

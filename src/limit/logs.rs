@@ -12,7 +12,7 @@
 //! reason no call can take a ring from the pool, and another bring it back, while a third is about to take it: the pool's list
 //! needs no counter against ABA. Models, with the epoch and without: loom-tests/tests/epoch.rs.
 
-mod kept;
+pub(super) mod kept;
 
 use super::{
     admission::Answer,
@@ -331,6 +331,26 @@ impl Logs {
         let ring = self.pool.take()?;
         self.pool.life(ring).store(Life::used(1), Release);
         Some(ring)
+    }
+
+    /// Rings as these were when they were new.
+    pub(super) fn like(&self) -> Logs {
+        #[allow(clippy::cast_possible_truncation)] // they were allocated
+        Logs::of_units(self.rule, self.pool.rings as usize, self.unit)
+    }
+
+    /// As `sweep` sends all back that the horizon has passed, when every call has ended that may look at them.
+    pub(super) fn hand_over(&self, gone: u64) {
+        for ring in 0..self.pool.unused.load(Relaxed) {
+            let life = self.pool.life(ring);
+            let word = life.load(Acquire);
+            if let Life::Used { age } = Life::of(word)
+                && age <= gone >> RING_BITS
+                && life.compare_exchange(word, DEAD, AcqRel, Relaxed).is_ok()
+            {
+                self.pool.put(ring);
+            }
+        }
     }
 
     /// As `sweep` and `begin` send one back.

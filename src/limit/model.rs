@@ -6,7 +6,7 @@ use super::{
     change::Inherit,
     judge::{Clients, Home, Judge},
     keyed::raise,
-    logs::Logs,
+    logs::{Logs, kept::Entries},
     overrides::Overrides,
     quota::Quota,
     ring::LogRule,
@@ -14,12 +14,14 @@ use super::{
     sole::{Log, Sole, State, with_sole},
 };
 use crate::{
-    hash::KeyHash,
+    codec::{Header, Kind, Reader, Writer},
+    hash::{KeyHash, Seed},
     sync::{AtomicU64, Ordering::Relaxed, epoch},
     table::{
         Decision, Full,
         model::{Stop, Table},
     },
+    time::Tick,
 };
 use std::time::Duration;
 
@@ -105,7 +107,7 @@ impl Own {
     /// `KeyedLimiter::set_quota_for_at`: so many permits in so long. `false`: it has a quota of its own already.
     pub fn set(&self, client: u64, permits: u64, micros: u64) -> bool {
         let hash = KeyHash { hi: 0, lo: client };
-        let there = self.0.insert(hash, || Ok::<_, Full>(core(Algorithm::Gcra, permits, micros)));
+        let there = self.0.insert(hash, || Ok::<_, Full>(core(Algorithm::Gcra, permits, micros)), |_| {});
         matches!(there, Ok(None))
     }
 
@@ -210,6 +212,116 @@ impl Limiters {
                 None => judge.check(table, hash, 1, at).map(allowed).map_err(|_| Stop::Full),
             }
         })
+    }
+}
+
+/// Sliding logs of clients, and their table.
+pub struct Clientele {
+    logs: Logs,
+    table: Table<1, 2>,
+}
+
+impl Clientele {
+    /// So many permits in so long, so many rings, and ages in units of 2^`bits` ns.
+    pub fn new(permits: u64, micros: u64, rings: usize, bits: u32) -> Clientele {
+        let logs = Logs::of_units(LogRule { limit: permits, window: micros }, rings, 1 << bits);
+        Clientele { logs, table: Table::new([[(0, 0); 2]], 0) }
+    }
+
+    /// `KeyedLimiter::check_at`, at once with the horizon moved to its time: whether it is allowed; an error if there is no room.
+    pub fn take(&self, client: u64, micros: u64) -> Result<bool, Stop> {
+        let (judge, at) = (&self.logs, micros * 1000);
+        self.table.advance(judge.gone_at(at));
+        judge.check(&self.table, KeyHash { hi: 0, lo: client }, 1, at).map(allowed).map_err(|_| Stop::Full)
+    }
+
+    /// Time goes on, and what has run out by then comes back. (No call is under way that might still look at it; a snapshot is not waited for.)
+    pub fn come_to(&self, micros: u64) {
+        let gone = (&self.logs).gone_at(micros * 1000);
+        self.table.advance(gone);
+        self.logs.hand_over(gone);
+    }
+
+    /// What a snapshot and its restoration make of it, while others go on.
+    #[allow(clippy::panic)] // in a model
+    pub fn copy(&self) -> Clientele {
+        let header = Header {
+            kind: Kind::KeyedLimiter,
+            counts_events: false,
+            seed: Seed(0),
+            wall: Duration::ZERO,
+            now: Tick(0),
+            settings: Vec::new(),
+        };
+        // As `KeyTable::write`: entries that are not gone, then the horizon.
+        let gone = self.table.horizon();
+        let cells = self.table.cells();
+        let horizon = self.table.horizon();
+        let mut bytes = Vec::new();
+        let written = Writer::begin(&mut bytes, &header).and_then(|mut writer| {
+            self.logs.write(&self.table, &mut writer)?;
+            writer.finish()
+        });
+        written.unwrap_or_else(|error| panic!("{error}"));
+        let kept = |at: usize| if cells[at].1 > gone { cells[at] } else { (0, 0) };
+        let copy = Clientele { logs: self.logs.like(), table: Table::new([[kept(0), kept(1)]], horizon) };
+        let restored = Reader::begin(&bytes[..], Kind::KeyedLimiter).and_then(|mut reader| {
+            copy.logs.restore(&copy.table, &mut reader)?;
+            reader.finish()
+        });
+        restored.unwrap_or_else(|error| panic!("{error}"));
+        copy
+    }
+}
+
+impl Entries for Table<1, 2> {
+    fn each_state(&self, each: &mut dyn FnMut(u64)) {
+        self.cells().into_iter().for_each(|(_, state)| each(state));
+    }
+
+    fn horizon(&self) -> u64 {
+        Table::horizon(self)
+    }
+
+    fn advance(&self, horizon: u64) {
+        Table::advance(self, horizon);
+    }
+}
+
+/// Clients of a bucket, of whom some have quotas of their own. Times are microseconds.
+pub struct Overridden {
+    limiters: Limiters,
+    table: Table<1, 2>,
+    own: Overrides<Core>,
+    permits: u64,
+}
+
+impl Overridden {
+    /// So many permits in so long for each.
+    pub fn new(permits: u64, micros: u64) -> Overridden {
+        let limiters = Limiters::new(Algorithm::Gcra, permits, micros);
+        Overridden { limiters, table: Table::new([[(0, 0); 2]], 0), own: Overrides::default(), permits }
+    }
+
+    /// `KeyedLimiter::set_quota_for_at`: so many permits in so long, of which those count that were used.
+    pub fn set(&self, client: u64, permits: u64, micros: u64, at: u64) {
+        let hash = KeyHash { hi: 0, lo: client };
+        let make = || Ok::<_, Full>(core(Algorithm::Gcra, permits, micros));
+        let _ = self.own.insert(hash, make, |own| {
+            let peeked = with_judge!(&self.limiters.0, judge => judge.peek(&self.table, hash, 0, at * 1000));
+            if let Ok(Answer::Allowed { remaining, .. }) = peeked {
+                own.check((self.permits - remaining).min(permits), at * 1000);
+            }
+        });
+    }
+
+    /// `KeyedLimiter::check_at` of cost 1: whether it is by a quota of its own, and allowed.
+    pub fn take(&self, client: u64, at: u64) -> (bool, bool) {
+        let (hash, guard) = (KeyHash { hi: 0, lo: client }, epoch::pin());
+        match self.own.get(hash, &guard) {
+            Some(own) => (true, own.check(1, at * 1000).is_allowed()),
+            None => (false, self.limiters.take(&self.table, client, at) == Ok(true)),
+        }
     }
 }
 

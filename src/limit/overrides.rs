@@ -45,11 +45,14 @@ impl<T: Send + Sync + 'static> Overrides<T> {
         self.shard(hash).get(guard)?.get(&hash).map(Arc::as_ref)
     }
 
-    /// Puts in what `make` makes, unless there is one: that is given back then.
+    /// Puts in what `make` makes and `begin` has brought to where it begins, unless there is one: that is given back then.
+    ///
+    /// It begins before anybody else finds it: what its client has used counts from its first call on (twin `ChargeLater`).
     pub(crate) fn insert<E>(
         &self,
         hash: KeyHash,
         make: impl FnOnce() -> Result<T, E>,
+        begin: impl Fn(&T),
     ) -> Result<Option<Arc<T>>, E> {
         let mut make = Some(make);
         let mut made: Option<Arc<T>> = None;
@@ -60,11 +63,20 @@ impl<T: Send + Sync + 'static> Overrides<T> {
                 return Ok(false);
             }
             if let Some(make) = make.take() {
-                made = Some(Arc::new(make()?));
+                let new = Arc::new(make()?);
+                if !twin!(ChargeLater) {
+                    begin(&new);
+                }
+                made = Some(new);
             }
             map.extend(made.clone().map(|made| (hash, made)));
             Ok(true)
         })?;
+        if twin!(ChargeLater)
+            && let Some(made) = &made
+        {
+            begin(made);
+        }
         Ok(there)
     }
 

@@ -171,6 +171,20 @@ pub enum Twin {
     SettleBlindly,
     /// A call goes by the pace of one quota and by the permits of another.
     MixQuotas,
+    /// A quota of a client's own is there before what has been used is charged to it.
+    ChargeLater,
+    /// A snapshot reads the sketch before the slots.
+    SketchFirst,
+    /// A snapshot reads a bucket's bar before its slots.
+    BarFirst,
+    /// Of a key that a snapshot has read twice both count.
+    KeepBoth,
+    /// A snapshot of a set reads holds before charges.
+    HoldsFirst,
+    /// .. and finds out which holds were made meanwhile when it has read the charges.
+    NumberAfterwards,
+    /// A snapshot of logs does not look at the horizon once more when it has read the rings.
+    HorizonBeforeRings,
 }
 
 thread_local! {

@@ -119,6 +119,26 @@ fn saturation() {
     assert_eq!((total.total_at(Tick(3)), total.total_at(Tick(60))), (u64::MAX, 0));
 }
 
+/// Of a table that is too large to be looked at as a whole, too.
+#[test]
+fn the_row_of_fingerprint_0() {
+    let of = |capacity| WindowedCounter::builder(Window::last_n(3), Window::last_n(1)).capacity(capacity);
+    for capacity in [60, 100_000] {
+        let counter = of(capacity).build().expect("valid");
+        assert_eq!(counter.stats().rows, 0);
+        counter.add_at(windlass::KeyHash { hi: 5, lo: 0 }, 1, Tick(0));
+        assert_eq!(counter.stats().rows, 1);
+    }
+    // It is clear when its table is used again.
+    let counter = of(60).build().expect("valid");
+    for tick in 0..20 {
+        counter.add_at(windlass::KeyHash { hi: 5, lo: tick % 5 }, 1, Tick(tick));
+        assert_eq!(counter.stats().newest_rows, 1, "{tick}");
+        counter.maintain_at(Tick(tick), 1 << 20);
+    }
+    assert!(counter.stats().recycled > 0);
+}
+
 /// Every key, also that with the fingerprint 0, the last tick and one that is far ahead.
 #[test]
 fn at_the_borders() {
@@ -129,6 +149,10 @@ fn at_the_borders() {
         assert_eq!(counter.add_at(zero, 1, Tick(0)), Added::Counted);
     }
     assert_eq!(counter.count_at(windlass::KeyHash { hi: 7, lo: 0 }, Tick(0)), 3);
+    // One row for all that have it, which is counted as the others are.
+    assert_eq!((counter.stats().rows, counter.stats().newest_rows), (1, 1));
+    counter.add_at("b", 1, Tick(0));
+    assert_eq!(counter.stats().rows, 2);
     for now in [u64::MAX - 2, u64::MAX - 1, u64::MAX] {
         assert_eq!(counter.add_at("a", 1, Tick(now)), Added::Counted);
     }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 use windlass::{
-    Aggregator, BloomBuilder, BoundedTopK, CounterBuilder, Dedup, DedupBuilder, Export, FifoBuilder,
-    FifoIndex, HashRing, Identity, Keys, Layout, Node, OnPresent, RotatingBloom, Seed, Tick, TopK,
-    TopKBuilder, TotalBuilder, Window, WindowedCounter, WindowedTotal,
+    Aggregator, Algorithm, BloomBuilder, BoundedTopK, BoundedTopKBuilder, CounterBuilder, Dedup,
+    DedupBuilder, Export, FifoBuilder, FifoIndex, HashRing, Identity, Inherit, KeyedLimiter,
+    KeyedLimiterBuilder, Keys, Layout, LimitRule, LimitSet, LimitSetBuilder, Limiter, LimiterBuilder, Node,
+    OnPresent, OnUnknown, Quota, Reserved, RotatingBloom, Seed, Tick, TopK, TopKBuilder, TotalBuilder,
+    Window, WindowedCounter, WindowedTotal,
 };
 
 pub(crate) const WALL: Duration = Duration::from_secs(1_700_000_000);
@@ -123,6 +125,79 @@ fn topk(name: &'static str, builder: TopKBuilder, allows: u64, samples: Vec<Vec<
     })
 }
 
+fn bounded(name: &'static str, builder: BoundedTopKBuilder, samples: Vec<Vec<u8>>) -> Decoder {
+    decoder!(name, builder, samples, 0, save_at, |top, now| {
+        for now in times(now) {
+            for key in 0..4_u64 {
+                top.add_at(key, 3, now);
+                top.add_at(format!("key-{key}"), 3, now);
+                ask(top.bounds_at(key + 40, now));
+            }
+            ask(top.top_at(now));
+            ask(top.export_at(now).to_bytes());
+            top.maintain_at(now, 4);
+        }
+        ask(top.stats());
+    })
+}
+
+fn limiter(name: &'static str, builder: LimiterBuilder, samples: Vec<Vec<u8>>) -> Decoder {
+    decoder!(name, builder, samples, 0, snapshot_at, |limiter, now| {
+        for now in times(now) {
+            (0..4).for_each(|cost| ask(limiter.check_at(cost, now)));
+            ask(limiter.peek_at(3, now));
+            ask(limiter.set_quota_at(per_second(now.0 % 9 + 1), Inherit::Proportional, now));
+        }
+        ask(limiter.quota());
+        limiter.forget_at(now);
+        ask(limiter.check_at(1, now));
+    })
+}
+
+fn keyed(name: &'static str, builder: KeyedLimiterBuilder, allows: u64, samples: Vec<Vec<u8>>) -> Decoder {
+    decoder!(name, builder, samples, allows, snapshot_at, |limiter, now| {
+        for now in times(now) {
+            for client in 0..4_u64 {
+                ask(limiter.check_at(client, client, now));
+                ask(limiter.peek_at(client + 60, 1, now));
+                limiter.forget_at(client + 7, now);
+            }
+            ask(limiter.quota_for(3_u64));
+            ask(limiter.set_quota_for_at(3_u64, per_second(now.0 % 9 + 1), Inherit::AsIs, now));
+            limiter.clear_quota_for_at(4_u64, Inherit::AsIs, now);
+            limiter.maintain_at(now, 4);
+        }
+        ask(limiter.set_quota_at(per_second(5), Inherit::Proportional, now));
+        ask(limiter.check_at(5_u64, 2, now));
+        ask(limiter.stats());
+    })
+}
+
+fn set(name: &'static str, builder: LimitSetBuilder, samples: Vec<Vec<u8>>) -> Decoder {
+    decoder!(name, builder, samples, 0, snapshot_at, |set, now| {
+        for now in times(now) {
+            for client in 0..4_u64 {
+                let keys = [client, 100 + client, client / 2];
+                ask(set.check_at(&keys, client, now));
+                set.peek_each_at(&keys, 1, now).for_each(drop);
+                let held = [1, 40].map(|ms| set.reserve_at(&keys, 2, Duration::from_millis(ms), now));
+                if let [Reserved::Held(one), Reserved::Held(two)] = held {
+                    ask(set.settle_at(one, 4, now));
+                    ask(set.cancel_at(two, Tick(now.0.saturating_add(3_000_000))));
+                }
+            }
+            ask(set.set_quota_at("tenant", per_second(now.0 % 9 + 1), now));
+            set.maintain_at(now, 4);
+        }
+        ask(set.stats());
+        set.limit_stats().for_each(drop);
+    })
+}
+
+fn per_second(permits: u64) -> Quota {
+    Quota::new(permits, Duration::from_secs(1))
+}
+
 fn fifo(name: &'static str, builder: FifoBuilder, allows: u64, samples: Vec<Vec<u8>>) -> Decoder {
     let builder = Fifo(builder);
     decoder!(name, builder, samples, allows, snapshot_at, |index, now| {
@@ -195,6 +270,88 @@ fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<windlass::Snapsho
     let mut bytes = Vec::new();
     write(&mut bytes).expect("memory");
     bytes
+}
+
+/// By each algorithm: one for all, one for each of many clients, one that grows.
+fn limiters(all: &mut Vec<Decoder>) {
+    use Algorithm::{FixedWindow, Gcra, LeakyQueue, SlidingCounter, SlidingLog, TokenBucket};
+    for (algorithm, names) in [
+        (Gcra, ["limiter, gcra", "clients, gcra", "clients that grow, gcra"]),
+        (TokenBucket, ["limiter, bucket", "clients, bucket", "clients that grow, bucket"]),
+        (LeakyQueue, ["limiter, queue", "clients, queue", "clients that grow, queue"]),
+        (FixedWindow, ["limiter, window", "clients, window", "clients that grow, window"]),
+        (SlidingCounter, ["limiter, counter", "clients, counter", "clients that grow, counter"]),
+        (SlidingLog, ["limiter, log", "clients, log", ""]),
+    ] {
+        let builder = Limiter::builder(per_second(7)).algorithm(algorithm);
+        let sample = |calls: u64| {
+            let limiter = builder.clone().build().expect("valid");
+            let at = |i: u64| Tick(1_000_000_000 + i * 70_000_000);
+            (0..calls).for_each(|i| ask(limiter.check_at(i % 3, at(i))));
+            if calls > 0 {
+                limiter.set_quota_at(per_second(5), Inherit::AsIs, at(calls)).expect("in range");
+            }
+            written(|out| limiter.snapshot_at(out, at(calls), WALL))
+        };
+        all.push(limiter(names[0], builder.clone(), vec![sample(0), sample(50)]));
+
+        let builder = KeyedLimiter::builder(per_second(7)).algorithm(algorithm).clients(100);
+        let grows = algorithm != SlidingLog;
+        let shared = if grows { OnUnknown::Share(3) } else { OnUnknown::Deny };
+        let builder = builder.on_unknown(shared).lateness(Duration::from_millis(10));
+        let sample = |builder: &KeyedLimiterBuilder, calls: u64| {
+            let limiter = builder.clone().seed(Seed(3)).build().expect("valid");
+            let at = |i: u64| Tick(1_000_000_000 + i * 3_000_000);
+            for i in 0..calls {
+                ask(limiter.check_at(i % 170, i % 3, at(i)));
+            }
+            if calls > 0 {
+                let own = limiter.set_quota_for_at(3_u64, per_second(5), Inherit::AsIs, at(calls));
+                own.expect("in range");
+                limiter.set_quota_at(per_second(6), Inherit::AsIs, at(calls)).expect("in range");
+            }
+            written(|out| limiter.snapshot_at(out, at(calls), WALL))
+        };
+        let samples = vec![sample(&builder, 0), sample(&builder, 300)];
+        all.push(keyed(names[1], builder.clone(), 0, samples));
+        if grows {
+            let builder = builder.clients(20).max_memory(MIB);
+            let samples = vec![sample(&builder, 0), sample(&builder, 300)];
+            all.push(keyed(names[2], builder.clone(), MIB, samples));
+        }
+    }
+}
+
+/// Limits by several algorithms, and holds.
+fn limits() -> LimitSetBuilder {
+    let keyed = |name: &str, permits| LimitRule::keyed(name, per_second(permits)).clients(60);
+    LimitSet::builder()
+        .limit(keyed("user", 10))
+        .limit(keyed("tenant", 40).algorithm(Algorithm::SlidingCounter))
+        .limit(keyed("pair", 4).algorithm(Algorithm::TokenBucket))
+        .limit(LimitRule::global("all", per_second(300)))
+        .limit(LimitRule::global("windows", per_second(400)).algorithm(Algorithm::FixedWindow))
+        .reservations(50)
+        .lateness(Duration::from_millis(10))
+}
+
+fn of_limits(calls: u64) -> Vec<u8> {
+    let set = limits().seed(Seed(3)).build().expect("valid");
+    let at = |i: u64| Tick(1_000_000_000 + i * 3_000_000);
+    for i in 0..calls {
+        let keys = [i % 40, 100 + i % 8, i % 15];
+        ask(set.check_at(&keys, i % 3, at(i)));
+        let held = set.reserve_at(&keys, 2, Duration::from_millis(200), at(i));
+        if let Reserved::Held(ticket) = held
+            && i % 3 == 0
+        {
+            ask(set.settle_at(ticket, i % 4, at(i + 1)));
+        }
+    }
+    if calls > 0 {
+        set.set_quota_at("user", per_second(8), at(calls)).expect("in range");
+    }
+    written(|out| set.snapshot_at(out, at(calls), WALL))
 }
 
 /// All. `golden`: the file of that name in tests/golden.
@@ -278,6 +435,21 @@ pub(crate) fn all(golden: impl Fn(&str) -> Vec<u8>) -> Vec<Decoder> {
     all.push(fifo("fifo that grows", builder.clone(), MIB, samples));
 
     all.push(ring(vec![golden("ring-v1.wls")]));
+
+    limiters(&mut all);
+    all.push(set("set of limits", limits(), [0, 300].map(of_limits).to_vec()));
+    let builder = BoundedTopK::builder(Window::last_n(40), Window::last_n(10), 4).seed(Seed(5));
+    let builder = builder.lateness(Window::last_n(5)).memory(10 << 10).key_bytes(8);
+    let sample = |keys: u64| {
+        let top = builder.clone().build().expect("valid");
+        for i in 0..keys {
+            top.add_at(i % 40, i % 7, Tick(i / 5));
+            top.add_at(format!("key, {}", i % 9), 1, Tick(i / 5));
+        }
+        written(|out| top.save_at(out, Tick(keys / 5), WALL))
+    };
+    let samples = vec![golden("bounded-topk-v1.wls"), sample(0), sample(300)];
+    all.push(bounded("top keys in given memory", builder.clone(), samples));
 
     let top = TopK::builder(window, pane, 4).capacity(100).seed(Seed(3)).build().expect("valid");
     let bounded = BoundedTopK::builder(window, pane, 4).memory(1 << 16).seed(Seed(3)).build().expect("valid");

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use windlass::Quota;
 
-use super::{Count, SiftArgs, StateArgs, examples};
+use super::{Count, SaveArgs, SiftArgs, StateArgs, examples};
 
 /// Try a rate limit on a log or a pipe: which events would have been denied, and when
 ///
@@ -67,6 +67,8 @@ pub(crate) struct LimitArgs {
     /// What clients get for whom there is no room, at --max-memory
     #[arg(long, value_enum, default_value_t = UnknownKind::Deny, requires = "key", conflicts_with = "policy", help_heading = "Memory")]
     pub(crate) on_unknown: UnknownKind,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) sift: SiftArgs,
 }

@@ -173,7 +173,7 @@ pub(crate) struct SaveArgs {
     /// It has what the command knows, how far each file has been read, and the counts of the summary. It is loaded at the start if it is there, and
     /// saved at the end, every --save-every, and on SIGINT and SIGTERM, upon which the run ends as at the end of its input, with status
     /// 0. Whoever reads it finds it whole, whenever the run was killed; what came after the last save is then read again. A run that fails saves
-    /// nothing more.
+    /// nothing more. While a run goes on with it, others are refused (FILE.lock).
     ///
     /// Files that have grown are read on; one that was renamed is known again; one that was replaced or cut is an error. Stdin and pipes have no
     /// position: all that comes is new. Options that say what an event is or what is done with it must be as they were, and so must the

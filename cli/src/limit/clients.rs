@@ -1,10 +1,16 @@
 //! Who was denied how often, counted exactly, for a bounded number of clients.
 
-use std::{cmp::Reverse, collections::HashMap};
+use std::{
+    cmp::Reverse,
+    collections::{HashMap, hash_map::Entry},
+    io::{self, Read, Write},
+};
 
+use serde::{Deserialize, Serialize};
 use windlass::{KeyHash, Tick};
 
-use super::judge::DENIED;
+use super::{NAME, judge::DENIED};
+use crate::state::{Framed, Unframed, invalid};
 
 /// Clients that come when there are so many are not counted one by one. As many take 70 MB, and those that are denied up to 350 bytes
 /// each.
@@ -41,10 +47,23 @@ pub(super) struct Figures<'a> {
 }
 
 /// The earliest and the latest of some times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub(super) struct Span {
     pub(super) first: Tick,
     pub(super) last: Tick,
+}
+
+impl From<(u64, u64)> for Span {
+    fn from((first, last): (u64, u64)) -> Span {
+        Span { first: Tick(first), last: Tick(last) }
+    }
+}
+
+impl From<Span> for (u64, u64) {
+    fn from(span: Span) -> (u64, u64) {
+        (span.first.0, span.last.0)
+    }
 }
 
 impl Span {
@@ -54,6 +73,16 @@ impl Span {
 
     pub(super) fn and(self, at: Tick) -> Span {
         Span { first: self.first.min(at), last: self.last.max(at) }
+    }
+}
+
+impl Denied {
+    fn read(denied: u64, input: &mut Unframed<impl Read>) -> io::Result<Denied> {
+        let span = Span::from((input.u64()?, input.u64()?));
+        let length = usize::try_from(input.u64()?).ok().filter(|&length| length <= NAME);
+        let mut name = vec![0; length.ok_or_else(|| invalid("a client's name is too long"))?];
+        input.bytes(&mut name)?;
+        Ok(Denied { name: name.into(), denied, span })
     }
 }
 
@@ -82,6 +111,43 @@ impl Clients {
             }
             none => *none = Some(Box::new(Denied { name: name().into(), denied: 1, span: Span::of(at) })),
         }
+    }
+
+    /// uncounted | how many | of each: hash (high half, low half), allowed, denied; if it was denied: first, last, length of its name, name
+    pub(super) fn write(&self, out: &mut Framed<impl Write>) -> io::Result<()> {
+        out.u64(self.uncounted)?;
+        out.u64(self.number())?;
+        for (hash, client) in &self.known {
+            let denied = client.denied.as_deref();
+            for number in [hash.hi, hash.lo, client.allowed, denied.map_or(0, |denied| denied.denied)] {
+                out.u64(number)?;
+            }
+            if let Some(Denied { name, span, .. }) = denied {
+                let numbers = [span.first.0, span.last.0, name.len() as u64];
+                numbers.into_iter().try_for_each(|number| out.u64(number))?;
+                out.bytes(name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What [`Clients::write`] has written.
+    pub(super) fn read(input: &mut Unframed<impl Read>) -> io::Result<Clients> {
+        let mut clients = Clients { uncounted: input.u64()?, ..Clients::default() };
+        let count = input.u64()?;
+        if count > MOST as u64 {
+            return Err(invalid("there are too many clients"));
+        }
+        for _ in 0..count {
+            let hash = KeyHash { hi: input.u64()?, lo: input.u64()? };
+            let (allowed, denied) = (input.u64()?, input.u64()?);
+            let denied = if denied > 0 { Some(Box::new(Denied::read(denied, input)?)) } else { None };
+            match clients.known.entry(hash) {
+                Entry::Vacant(place) => place.insert(Client { allowed, denied }),
+                Entry::Occupied(_) => return Err(invalid("a client is there twice")),
+            };
+        }
+        Ok(clients)
     }
 
     /// How many there were.

@@ -1,7 +1,8 @@
 //! Allowed or denied.
 
-use std::sync::Arc;
+use std::{io, sync::Arc, time::Duration};
 
+use serde::{Deserialize, Serialize};
 use windlass::{
     Admission, Algorithm, ConfigError, KeyHash, KeyedLimiter, LimiterStats, OnUnknown, Quota, Seed, Tick,
 };
@@ -11,6 +12,7 @@ use crate::{
     failure::Failure,
     metrics::Metrics,
     output, room,
+    state::Loaded,
 };
 
 /// As `--decisions` writes it.
@@ -23,6 +25,10 @@ pub(super) struct Judge {
     one: Option<KeyHash>,
     pub(super) delays: Delays,
     first: Option<Tick>,
+    /// The newest time so far.
+    newest: Tick,
+    /// What limiters of the runs before have counted. One that is restored begins at 0.
+    before: Figures,
     /// Nanoseconds after the first event that the limiter surely has stamps for.
     range: u64,
 }
@@ -34,8 +40,27 @@ pub(super) struct Delays {
     pub(super) sum: u128,
 }
 
+/// What of a [`Judge`] is not in the limiter's snapshot.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Saved {
+    first: Option<u64>,
+    newest: u64,
+    figures: Figures,
+    greatest_delay: u64,
+    /// Its high and its low half.
+    sum_of_delays: (u64, u64),
+}
+
+/// Figures of limiters that go on in the next run.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+pub(super) struct Figures {
+    pub(super) late: u64,
+    pub(super) unknown: u64,
+}
+
 impl Judge {
-    pub(super) fn new(args: &LimitArgs) -> Result<Judge, Failure> {
+    /// Anew, or with the limiter as a run before has left it.
+    pub(super) fn new(args: &LimitArgs, loaded: Option<&mut Loaded>) -> Result<Judge, Failure> {
         let limit = args.limit.ok_or_else(|| Failure::bad("--limit N/DUR, or --policy FILE"))?;
         let quota = args.burst.map_or(limit.0, |burst| limit.0.burst(burst.0));
         let keyed = !args.key.is_empty();
@@ -63,8 +88,13 @@ impl Judge {
             }
             (_, most) => limiter.max_memory(most.map_or(u64::MAX, |most| most.0)),
         };
-        let limiter = limiter.build().map_err(|error| refused(args, limit, &error))?;
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let refused = |error: ConfigError| refused(args, limit, &error);
+        let limiter = match loaded {
+            None => limiter.build().map_err(refused)?,
+            // Ticks are the events', whatever the time is.
+            Some(loaded) => loaded.restore(|rest| limiter.restore(rest, Duration::ZERO), refused)?,
+        };
+        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         // Less what it keeps for late events and for the windows before the first.
         let before = nanos(args.sift.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
         Ok(Judge {
@@ -72,8 +102,39 @@ impl Judge {
             one: (!keyed).then(|| seed.hash(0_u64)),
             delays: Delays::default(),
             first: None,
+            newest: Tick(0),
+            before: Figures::default(),
             range: STAMPS.saturating_sub(before),
         })
+    }
+
+    /// .. with what else there was.
+    #[allow(clippy::cast_possible_truncation)] // halves
+    pub(super) fn saved(&self) -> Saved {
+        let LimiterStats { late, unknown, .. } = self.stats();
+        let Delays { greatest, sum } = self.delays;
+        Saved {
+            first: self.first.map(|first| first.0),
+            newest: self.newest.0,
+            figures: Figures { late, unknown },
+            greatest_delay: greatest,
+            sum_of_delays: ((sum >> 64) as u64, sum as u64),
+        }
+    }
+
+    pub(super) fn go_on(self, saved: &Saved) -> Judge {
+        let (high, low) = saved.sum_of_delays;
+        let sum = u128::from(high) << 64 | u128::from(low);
+        let delays = Delays { greatest: saved.greatest_delay, sum };
+        let (first, newest) = (saved.first.map(Tick), Tick(saved.newest));
+        // A limiter that is restored takes whatever time comes first for the newest.
+        self.limiter.maintain_at(newest, 0);
+        Judge { first, newest, before: saved.figures, delays, ..self }
+    }
+
+    /// The limiter's snapshot. Ticks are the events', whatever the time is.
+    pub(super) fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.limiter.snapshot_at(out, Tick(0), Duration::ZERO).map(drop)
     }
 
     /// Has what it goes by served.
@@ -93,8 +154,12 @@ impl Judge {
         self.one.is_none()
     }
 
+    /// The limiter's figures, of all runs together.
     pub(super) fn stats(&self) -> LimiterStats {
-        self.limiter.stats()
+        let mut stats = self.limiter.stats();
+        stats.late += self.before.late;
+        stats.unknown += self.before.unknown;
+        stats
     }
 
     /// A mark per event, up to the first whose time lies too far from the first of all: what is wrong with that one.
@@ -103,6 +168,7 @@ impl Judge {
         let first = *self.first.get_or_insert(events.first()?.1);
         let beyond = events.iter().position(|(_, at)| at.0.saturating_sub(first.0) > self.range);
         let events = &events[..beyond.unwrap_or(events.len())];
+        self.newest = events.iter().fold(self.newest, |newest, &(_, at)| newest.max(at));
         let key = |i: usize| self.one.unwrap_or(events[i].0);
         let mut marks = Marks { marks, delays: &mut self.delays };
         self.limiter.check_each(events.len(), |i| (key(i), 1, events[i].1), &mut marks);

@@ -2,16 +2,22 @@
 
 mod clients;
 mod judge;
-mod policy;
+pub(crate) mod policy;
 mod report;
 
+use std::io;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
 use crate::{
-    args::{LimitArgs, PassedKind},
+    args::{AlgorithmKind, LimitArgs, PassedKind},
     failure::Failure,
     input::{Batch, Need},
     metrics::{Figure, Metrics},
-    output,
+    output, room,
     sift::{Passed, Sifter, sift},
+    state::{Framed, Keep, Loaded, Settings, State},
 };
 use clients::{Clients, Span};
 use judge::{ALLOWED, DENIED, Judge};
@@ -31,7 +37,10 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     if let Some(file) = &args.policy {
         return policy::run(args, file);
     }
-    let judge = Judge::new(args)?;
+    let order = args.sift.input.order;
+    let (state, loaded) = State::open(&args.save, "limit", order, || settings(args))?.unzip();
+    let mut loaded = loaded.flatten();
+    let (judge, counts) = start(args, loaded.as_mut())?;
     let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| judge.show(metrics))?;
     let need = Need {
         key: &args.key,
@@ -43,12 +52,44 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
         numbered: false,
         seed: judge.seed(),
     };
-    let counts = Counts { clients: judge.is_keyed().then(Clients::default), ..Counts::default() };
     let mut running = Running { judge, counts };
-    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (None, None), &mut running)?;
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (state, loaded), &mut running)?;
     let Running { judge, counts } = running;
     let report = Report::new(args, &counts, &judge, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&judge, &input), args.emit == PassedKind::None)
+}
+
+/// At the beginning, or where the run before ended.
+fn start(args: &LimitArgs, mut loaded: Option<&mut Loaded>) -> Result<(Judge, Counts), Failure> {
+    let judge = Judge::new(args, loaded.as_deref_mut())?;
+    let Some(loaded) = loaded else {
+        let clients = judge.is_keyed().then(Clients::default);
+        return Ok((judge, Counts { clients, ..Counts::default() }));
+    };
+    let clients = if judge.is_keyed() { Some(loaded.read(|part| Clients::read(part))?) } else { None };
+    loaded.end()?;
+    let Saved { events, allowed, denied, judge: saved } = loaded.counts()?;
+    Ok((judge.go_on(&saved), Counts { events, allowed, denied, clients }))
+}
+
+fn settings(args: &LimitArgs) -> Settings {
+    let mut settings = of_all(args);
+    settings.set("--key", (!args.key.is_empty()).then(|| args.key.join(",")));
+    settings.set("--limit", args.limit);
+    settings.set("--burst", args.burst);
+    settings.set("--algorithm", Some(args.algorithm.name()));
+    // Its table does not grow.
+    let fixed = args.algorithm == AlgorithmKind::SlidingLog && !args.key.is_empty();
+    settings.set("--clients", fixed.then(|| room::capacity(&args.state)));
+    settings
+}
+
+/// With or without `--policy`.
+fn of_all(args: &LimitArgs) -> Settings {
+    let mut settings = Settings::of(&args.sift.input, &args.state);
+    settings.set("--lateness", Some(args.sift.lateness.plain()));
+    settings.set("--decisions", args.sift.decisions.as_ref().map(|_| ""));
+    settings
 }
 
 struct Running {
@@ -66,6 +107,34 @@ impl Sifter for Running {
     fn told(&self) -> [u64; FIGURES.len()] {
         let Counts { events, allowed, .. } = self.counts;
         [events, allowed, events - allowed]
+    }
+
+    fn kept(&self) -> Option<&dyn Keep> {
+        Some(self)
+    }
+}
+
+/// What is neither in the limiter's snapshot nor told of single clients.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    events: u64,
+    allowed: u64,
+    denied: Option<Span>,
+    judge: judge::Saved,
+}
+
+impl Keep for Running {
+    fn counts(&self) -> serde_json::Result<Value> {
+        let Counts { events, allowed, denied, .. } = self.counts;
+        serde_json::to_value(Saved { events, allowed, denied, judge: self.judge.saved() })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.judge.write(out)?;
+        let Some(clients) = &self.counts.clients else { return Ok(()) };
+        let mut out = Framed::new(out);
+        clients.write(&mut out)?;
+        out.finish()
     }
 }
 

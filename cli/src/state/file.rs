@@ -19,7 +19,7 @@ use std::{
 
 use windlass::Seed;
 
-use super::{Head, damaged};
+use super::{Head, damaged, lock::Lock};
 use crate::failure::{Failure, reason};
 
 const MAGIC: [u8; 8] = *b"\x89WLC\r\n\x1a\n";
@@ -37,9 +37,6 @@ pub(super) fn read(path: &Path) -> Result<Option<(Head, Rest)>, Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(error)),
     };
-    if !file.metadata().map_err(unreadable)?.is_file() {
-        return Err(Failure::bad(format_args!("--state {}: is not a plain file", path.display())));
-    }
     let (mut rest, mut bytes) = (BufReader::with_capacity(256 << 10, file), Vec::new());
     let mut more = |bytes: &mut Vec<u8>, count: u64| -> Result<(), Failure> {
         let read = (&mut rest).take(count).read_to_end(bytes).map_err(unreadable)?;
@@ -85,8 +82,9 @@ fn checksum(bytes: &[u8]) -> [u8; 8] {
     Seed(0).hash(bytes).hi.to_le_bytes()
 }
 
-/// A file that is replaced as a whole.
+/// A file that is replaced as a whole. Nobody else has it meanwhile.
 pub(super) struct Target {
+    _lock: Lock,
     path: PathBuf,
     /// As it was given.
     pub(super) shown: PathBuf,
@@ -94,17 +92,34 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// A link stays one: what it points to is replaced.
+    /// Locked from here on. A link stays one: what it points to is replaced.
     pub(super) fn new(path: &Path) -> Result<Target, Failure> {
         let shown = path.to_owned();
+        let bad = |what| Failure::bad(format_args!("--state {}: {what}", shown.display()));
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let Some(name) = path.file_name() else {
-            return Err(Failure::bad(format_args!("--state {}: is no file name", shown.display())));
+        // (A pipe would not even be opened as long as nobody writes to it.)
+        if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+            return Err(bad("is not a plain file"));
+        }
+        let Some(name) = path.file_name() else { return Err(bad("is no file name")) };
+        let beside = |ending| {
+            let mut beside = name.to_owned();
+            beside.push(ending);
+            path.with_file_name(beside)
         };
-        let mut beside = name.to_owned();
-        beside.push(".tmp");
-        let beside = path.with_file_name(beside);
-        Ok(Target { path, shown, beside })
+        let lock = match Lock::take(beside(".lock")) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => {
+                let what = "is in use by another process: give each its own";
+                return Err(Failure::Running(format!("--state {}: {what}", shown.display())));
+            }
+            Err(error) => {
+                let what = reason(&error);
+                return Err(Failure::Running(format!("--state {}: cannot lock: {what}", shown.display())));
+            }
+        };
+        let beside = beside(".tmp");
+        Ok(Target { _lock: lock, path, shown, beside })
     }
 
     /// Whether it can be written, known before there is anything to lose.

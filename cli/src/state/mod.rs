@@ -1,15 +1,17 @@
-//! `--state FILE --save-every DUR`: what outlives a run. `file`: how it is written and read. `settings`: what must be as it was. `signals`: who asks to
-//! end.
+//! `--state FILE --save-every DUR`: what outlives a run. `due`: when it is saved. `file`: how it is written and read; `frames`: what is in no snapshot and long. `lock`: by one process
+//! at a time. `settings`: what must be as it was. `signals`: who asks to end.
 //!
 //! A state is one moment between two blocks of the input: how far that has been read, what the structure knows, the counts, and the length of
 //! `--decisions`. What was written for the events before has left the process by then.
 
+mod due;
 mod file;
+mod frames;
+mod lock;
 mod settings;
 mod signals;
 
 use std::{
-    cell::Cell,
     fmt, io,
     path::Path,
     time::{Duration, Instant},
@@ -21,16 +23,15 @@ use windlass::{ConfigError, RestoreError, Restored};
 
 use crate::{
     args::SaveArgs,
-    failure::Failure,
+    failure::{Failure, reason},
     input::{Input, Next, Order, Position},
     output::{Decisions, Records},
 };
+use due::Due;
 use file::{Rest, Target};
+pub(crate) use frames::{Framed, Unframed, invalid};
 pub(crate) use settings::Settings;
 use signals::Stop;
-
-/// How long nobody looks whether the run is to end, while there is no input.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// What the file says before the snapshots.
 #[derive(Serialize, Deserialize)]
@@ -50,7 +51,7 @@ pub(crate) trait Keep {
     /// Counts of the summary, and whatever else is not in a snapshot.
     fn counts(&self) -> serde_json::Result<Value>;
 
-    /// The structures' snapshots.
+    /// The structures' snapshots, and whatever else is too long for the counts ([`Framed`]).
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
 
@@ -59,10 +60,7 @@ pub(crate) struct State {
     target: Target,
     command: &'static str,
     settings: Settings,
-    every: Duration,
-    next: Instant,
-    /// There was something since.
-    changed: Cell<bool>,
+    due: Due,
     stop: Stop,
 }
 
@@ -107,21 +105,19 @@ impl State {
         target.check()?;
         let stop =
             Stop::on_signals().map_err(|e| Failure::Running(format!("cannot wait for signals: {e}")))?;
-        let every = args.save_every.duration;
-        let (next, changed) = (Instant::now() + every, Cell::new(false));
-        let state = State { target, command, settings, every, next, changed, stop };
+        let due = Due::new(args.save_every.duration, Instant::now());
+        let state = State { target, command, settings, due, stop };
         Ok(Some((state, loaded.map(|(head, rest)| Loaded { head, rest, path: path.clone() }))))
     }
 
     /// It is time to save, and there is something new.
     pub(crate) fn is_due(&self) -> bool {
-        self.changed.get() && Instant::now() >= self.next
+        self.due.is_at(Instant::now())
     }
 
     /// How long to wait for input at most.
     pub(crate) fn patience(&self) -> Duration {
-        let next = self.next.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        if self.changed.get() { PATIENCE.min(next) } else { PATIENCE }
+        self.due.patience(Instant::now())
     }
 
     /// Saves if it is time to, and the input is between two blocks.
@@ -157,8 +153,7 @@ impl State {
             counts: kept.counts().map_err(|e| Failure::Running(e.to_string()))?,
         };
         self.target.replace(&head, |out| kept.write(out))?;
-        self.next = Instant::now() + self.every;
-        self.changed.set(false);
+        self.due.saved(Instant::now());
         Ok(())
     }
 }
@@ -184,7 +179,22 @@ impl Loaded {
         }
     }
 
-    /// All structures are restored.
+    /// Reads the next part that is [`Framed`].
+    pub(crate) fn read<T>(
+        &mut self,
+        read: impl FnOnce(&mut Unframed<&mut Rest>) -> io::Result<T>,
+    ) -> Result<T, Failure> {
+        let mut part = Unframed::new(&mut self.rest);
+        let all = read(&mut part).and_then(|all| part.end().map(|()| all));
+        all.map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => damaged(&self.path, error),
+            _ => {
+                Failure::Running(format!("--state {}: cannot read: {}", self.path.display(), reason(&error)))
+            }
+        })
+    }
+
+    /// There is nothing more.
     pub(crate) fn end(&mut self) -> Result<(), Failure> {
         file::at_end(&self.path, &mut self.rest)
     }
@@ -219,7 +229,7 @@ pub(crate) fn next<'a>(input: &'a mut Input, state: Option<&State>) -> Result<Ne
             }
             let next = input.next_within(Some(state.patience()))?;
             if let Next::Batch(_) = next {
-                state.changed.set(true);
+                state.due.change();
             }
             Ok(next)
         }

@@ -203,24 +203,40 @@ fn limit() {
 #[test]
 fn limits_of_a_policy() {
     let dir = Dir::new();
-    let policy = dir
-        .put("policy", "[[limit]]\nname = \"user\"\nkey = \"2\"\nquota = \"2/min\"\nclients = 100\n")
-        .0
-        .join("policy");
-    let policy = policy.to_str().expect("text");
-    let mut run = Watched::start(&[
-        "limit", "-q", "--emit", "none", "--format", "tsv", "--time", "1", "--policy", policy,
-    ]);
-    run.put("0\ta\n1\ta\n2\ta\n3\tb\n");
-    let samples = run.samples_at(4, "limit");
+    let user = "[[limit]]\nname = \"user\"\nkey = \"2\"\nquota = \"2/min\"\nclients = 100\n";
+    let all = "[[limit]]\nname = \"all\"\nquota = \"4/min\"\n";
+    let policy = dir.put("policy", [user, all].concat()).0.join("policy");
+    let state = dir.0.join("state");
+    let [policy, state] = [&policy, &state].map(|path| path.to_str().expect("text"));
+    let args = [
+        "limit", "-q", "--emit", "none", "--format", "tsv", "--time", "1", "--policy", policy, "--state",
+        state,
+    ];
+    let mut run = Watched::start(&args);
+    run.put("0\ta\n1\ta\n2\ta\n3\tb\n4\tc\n5\td\n");
+    let samples = run.samples_at(6, "limit");
     let (report, _) = run.end();
     let pairs = [
         ("windlass_command_allowed_events_total{name=\"limit\"}", "allowed"),
         ("windlass_command_denied_events_total{name=\"limit\"}", "denied"),
     ];
     compare(&samples, &report, &pairs);
-    assert_eq!(report["denied"], 1);
-    assert_eq!(samples["windlass_limiter_clients{name=\"limits\",limit=\"user\"}"], 2.0);
+    assert_eq!(report["denied"], 2);
+    assert_eq!(samples["windlass_limiter_clients{name=\"limits\",limit=\"user\"}"], 3.0);
+    let denied = |samples: &BTreeMap<String, f64>| {
+        ["user", "all"].map(|limit| {
+            let labels = format!("{{name=\"policy\",limit=\"{limit}\"}}");
+            samples[&format!("windlass_command_denied_by_limit_events_total{labels}")]
+        })
+    };
+    assert_eq!(denied(&samples), [1.0, 1.0]);
+    // The next run goes on from there.
+    let mut run = Watched::start(&args);
+    assert_eq!(denied(&run.samples().0), [1.0, 1.0]);
+    run.put("6\ta\n");
+    let samples = run.samples_at(7, "limit");
+    assert_eq!(denied(&samples), [2.0, 1.0]);
+    assert_eq!(run.end().0["limits"][0]["denied"], 2);
 }
 
 #[test]
@@ -296,9 +312,12 @@ fn the_list_is_complete() {
     let doc = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/metrics.md"))
         .expect("readable");
     let mut served = BTreeSet::new();
-    let commands: [&[&str]; 4] = [
+    let dir = Dir::new();
+    let policy = dir.put("policy", "[[limit]]\nname = \"all\"\nquota = \"4/min\"\n").0.join("policy");
+    let commands: [&[&str]; 5] = [
         &["dedup", "--window", "1h"],
         &["limit", "--limit", "1/s"],
+        &["limit", "--policy", policy.to_str().expect("text")],
         &["rank", "--pop-every", "1s"],
         &["top", "--window", "1m", "--pane", "1m", "-k", "1"],
     ];

@@ -28,7 +28,7 @@ struct Case {
 /// How its times are written.
 const MS: [&str; 4] = ["--time", "ms", "--time-format", "unix-ms"];
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 12] = [
     Case { args: &["dedup", "--id", "id", "--window", "5s"], timed: true, decides: true },
     Case {
         args: &[
@@ -122,7 +122,58 @@ const CASES: [Case; 8] = [
         timed: true,
         decides: false,
     },
+    Case { args: &["limit", "--key", "id", "--limit", "2/3s"], timed: true, decides: true },
+    Case {
+        args: &[
+            "limit",
+            "--key",
+            "id",
+            "--limit",
+            "3/5s",
+            "--algorithm",
+            "sliding-log",
+            "--clients",
+            "2000",
+            "--lateness",
+            "1s",
+            "--on-unknown",
+            "allow",
+            "--emit",
+            "denied",
+            "--order",
+            "clamp",
+        ],
+        timed: true,
+        decides: true,
+    },
+    Case {
+        args: &["limit", "--limit", "100/s", "--algorithm", "leaky-queue", "--emit", "all"],
+        timed: true,
+        decides: true,
+    },
+    Case { args: &["limit", "--policy", "policy.toml", "--lateness", "500ms"], timed: true, decides: true },
 ];
+
+/// For those with `--policy`.
+const POLICY: &str = r#"
+[[limit]]
+name = "id"
+key = "id"
+quota = "2/4s"
+algorithm = "sliding-counter"
+
+[[limit]]
+name = "pair"
+key = ["id", "ms"]
+quota = "1/s"
+algorithm = "fixed-window"
+clients = 3000
+
+[[limit]]
+name = "all"
+quota = "300/s"
+burst = 40
+"#;
 
 impl Case {
     /// Its options, and those that all have.
@@ -140,6 +191,9 @@ impl Case {
     }
 
     fn run(&self, dir: &Dir, more: &[&str]) -> Run {
+        if self.args.contains(&"--policy") {
+            dir.put("policy.toml", POLICY);
+        }
         run_once(&dir.0, &self.args(more), b"").ok()
     }
 
@@ -218,6 +272,7 @@ fn a_file_that_grows() {
             assert_eq!(last, told, "{:?}", case.args);
             let mut files = vec!["in.tsv", "state"];
             files.extend(case.decides.then_some("decisions"));
+            files.extend(case.args.contains(&"--policy").then_some("policy.toml"));
             files.sort_unstable();
             dir.holds(&files);
         }
@@ -318,6 +373,87 @@ fn a_signal_saves_and_ends() {
         let run = run_once(&dir.0, &args, b"b\nd\n").ok();
         assert_eq!(run.text(), "d\n");
         assert!(run.err.contains("\"events\":6,\"fresh\":4"), "{}", run.err);
+    }
+}
+
+/// Who was denied is told of all runs, also of one that was ended by a signal.
+#[test]
+fn clients_of_all_runs() {
+    let dir = Dir::new();
+    let args =
+        ["limit", "--format", "tsv", "--key", "1", "--limit", "1/h", "--state", "state", "--report", "json"];
+    let mut live = Live::start(&dir, &args);
+    live.write("ann\nbob\nann\nann\n\u{e9}\n");
+    assert_eq!(live.lines(3), ["ann\n", "bob\n", "\u{e9}\n"]);
+    live.signal("-TERM");
+    let (code, said) = live.end();
+    assert!(code == Some(0) && said.contains("\"events\":5,\"allowed\":3"), "{said}");
+    let run = run_once(&dir.0, &args, "\u{e9}\nbob\nann\nzoe\n".as_bytes()).ok();
+    assert_eq!(run.text(), "zoe\n");
+    let report = run.json();
+    let told: Vec<_> = report["top_denied"].as_array().unwrap().iter().collect();
+    let client = |i: usize| {
+        [&told[i]["client"], &told[i]["denied"], &told[i]["allowed"]].map(ToString::to_string).join(" ")
+    };
+    assert_eq!([0, 1, 2].map(client), ["\"ann\" 3 1", "\"bob\" 1 1", "\"\u{e9}\" 1 1"]);
+    assert_eq!((report["clients"].as_u64(), told.len()), (Some(4), 3));
+}
+
+/// A state is one run's at a time, whoever else comes by whatever name.
+#[test]
+fn one_process_at_a_time() {
+    let dir = Dir::new();
+    let args = ["dedup", "--window", "1h", "-q", "--save-every", "1h", "--state"];
+    let with = |state: &'static str| [&args[..], &[state]].concat();
+    run_once(&dir.0, &with("state"), b"a\n").ok();
+    std::os::unix::fs::symlink("state", dir.0.join("link")).unwrap();
+    for (signal, left) in [("-TERM", &["link", "state"][..]), ("-KILL", &["link", "state", "state.lock"])] {
+        let mut live = Live::start(&dir, &with("state"));
+        live.write(&format!("a\nnew{signal}\n"));
+        live.lines(1);
+        let before = fs::read(dir.0.join("state")).unwrap();
+        for state in ["state", "link"] {
+            let run = run_once(&dir.0, &with(state), b"d\n");
+            run.failed(1, &format!("--state {state}: is in use by another process: give each its own"));
+            assert!(run.out.is_empty() && fs::read(dir.0.join("state")).unwrap() == before);
+        }
+        // Another state is nobody's concern.
+        run_once(&dir.0, &with("other"), b"d\n").ok();
+        fs::remove_file(dir.0.join("other")).unwrap();
+        live.signal(signal);
+        live.end();
+        dir.holds(left);
+    }
+    // What is left of the one that was killed keeps nobody away.
+    assert_eq!(run_once(&dir.0, &with("link"), b"a\ne\n").ok().text(), "e\n");
+    dir.holds(&["link", "state"]);
+}
+
+/// However long it was down: what is older than the window is new again, and nothing is refused for having jumped.
+#[test]
+fn years_later() {
+    const YEAR: u64 = 366 * 86_400;
+    for (args, [same, later]) in [
+        (&["dedup", "--id", "1", "--window", "1h"][..], ["", "a\t"]),
+        (&["dedup", "--id", "1", "--window", "1h", "--approx", "--capacity", "100"], ["", "a\t"]),
+        (&["limit", "--key", "1", "--limit", "1/h"], ["", "a\t"]),
+        (&["limit", "--limit", "1/h"], ["", "a\t"]),
+        (&["limit", "--policy", "policy"], ["", "a\t"]),
+    ] {
+        let dir = Dir::new();
+        dir.put("policy", "[[limit]]\nname = \"a\"\nkey = \"1\"\nquota = \"1/h\"\n");
+        let options = ["--format", "tsv", "--time", "2", "-q", "--state", "state"];
+        let mut now = 1_700_000_000;
+        let mut next = |after: u64, expected: &str| {
+            now += after;
+            let run = run_once(&dir.0, &[args, &options].concat(), format!("a\t{now}\n").as_bytes()).ok();
+            let row = if expected.is_empty() { String::new() } else { format!("{expected}{now}\n") };
+            assert_eq!(run.text(), row, "{args:?}");
+        };
+        next(0, later);
+        next(3599, same);
+        (0..4).for_each(|_| next(2 * YEAR, later));
+        next(3599, same);
     }
 }
 

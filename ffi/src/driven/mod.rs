@@ -12,8 +12,6 @@ mod structures;
 
 use std::{ptr::null_mut, slice};
 
-use proptest::prelude::*;
-
 use crate::{
     hash::windlass_hash,
     sized::Plain,
@@ -398,43 +396,55 @@ impl Default for Keys {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig {
-        cases: 32,
-        rng_seed: proptest::test_runner::RngSeed::Fixed(7),
-        failure_persistence: None,
-        max_shrink_iters: 200,
-        ..ProptestConfig::default()
-    })]
+/// Calls as bytes say. How many had nothing wrong about them, and how many had; and how many structures of each kind were restored.
+pub(crate) fn drive(bytes: &[u8]) -> (u64, u64, [u64; 10]) {
+    calls::drive(bytes)
+}
 
-    #[test]
-    fn any_calls_in_any_order(bytes in proptest::collection::vec(any::<u8>(), 100..3000)) {
-        calls::drive(&bytes);
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::drive;
+
+    proptest! {
+        #![proptest_config(ProptestConfig {
+            cases: 32,
+            rng_seed: proptest::test_runner::RngSeed::Fixed(7),
+            failure_persistence: None,
+            max_shrink_iters: 200,
+            ..ProptestConfig::default()
+        })]
+
+        #[test]
+        fn any_calls_in_any_order(bytes in proptest::collection::vec(any::<u8>(), 100..3000)) {
+            drive(&bytes);
+        }
     }
-}
 
-/// The cases are not all of one kind: most calls have nothing wrong about them, and many have.
-#[test]
-fn calls_of_both_kinds() {
-    let mut state = 7_u64;
-    let next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        state.to_be_bytes()[0]
-    };
-    let bytes: Vec<u8> = std::iter::repeat_with(next).take(40_000).collect();
-    let (fine, refused, restored) = calls::drive(&bytes);
-    assert!(fine > 1000 && refused > 300, "{fine} and {refused}");
-    assert!(restored.iter().all(|&n| n > 0), "{restored:?} were restored");
-}
+    /// The cases are not all of one kind: most calls have nothing wrong about them, and many have.
+    #[test]
+    fn calls_of_both_kinds() {
+        let mut state = 7_u64;
+        let next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state.to_be_bytes()[0]
+        };
+        let bytes: Vec<u8> = std::iter::repeat_with(next).take(40_000).collect();
+        let (fine, refused, restored) = drive(&bytes);
+        assert!(fine > 1000 && refused > 300, "{fine} and {refused}");
+        assert!(restored.iter().all(|&n| n > 0), "{restored:?} were restored");
+    }
 
-/// What the library exports is called here.
-#[test]
-fn all_functions_are_driven() {
-    let called =
-        concat!(include_str!("calls.rs"), include_str!("structures.rs"), include_str!("snapshots.rs"));
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let words: std::collections::BTreeSet<&str> = called.split(|c| !is_word(c)).collect();
-    let missing: Vec<_> =
-        include_str!("../../abi/symbols.txt").lines().filter(|name| !words.contains(name)).collect();
-    assert!(missing.is_empty(), "{missing:?}");
+    /// What the library exports is called here.
+    #[test]
+    fn all_functions_are_driven() {
+        let called =
+            concat!(include_str!("calls.rs"), include_str!("structures.rs"), include_str!("snapshots.rs"));
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        let words: std::collections::BTreeSet<&str> = called.split(|c| !is_word(c)).collect();
+        let missing: Vec<_> =
+            include_str!("../../abi/symbols.txt").lines().filter(|name| !words.contains(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
 }

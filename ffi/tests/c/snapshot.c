@@ -2,7 +2,7 @@
  * Structures written and restored: through memory, a file, and functions that fail. With arguments it reads lines, TICK<TAB>ID (8 digits),
  * TICK in milliseconds, puts them into a structure, and prints its snapshot, and that of what is restored of it a second later:
  *
- *   snapshot dedup|dedup_bytes|bloom|counter|topk|bounded|fifo|ring SEED NOW WALL FILE
+ *   snapshot dedup|dedup_bytes|bloom|counter|topk|bounded|fifo|ring|limiter|limiter_log|global_limiter|limitset SEED NOW WALL FILE
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -321,6 +321,49 @@ typedef struct event {
 
 enum { EVENTS = 4096, ROOM_FOR = 5000 };
 
+static void set_written(uint64_t seed, uint64_t now, uint64_t wall, const event *events, const windlass_hash *hashes, size_t n) {
+    const windlass_quota less = {4, 60 * SECOND, 0};
+    windlass_limitset_config config;
+    windlass_limit_rule rules[3];
+    windlass_limitset *set = NULL, *again = NULL;
+    windlass_restored restored;
+    windlass_hash keys[2];
+    size_t i;
+    restored.struct_size = sizeof restored;
+    CHECK(windlass_limitset_config_init(&config, sizeof config) == WINDLASS_OK);
+    config.lateness_ns = 3 * SECOND / 10;
+    config.seed = seed;
+    memset(rules, 0, sizeof rules);
+    for (i = 0; i < 3; i++) rules[i].per_ns = 60 * SECOND;
+    rules[0].name = "user";
+    rules[0].permits = 5;
+    rules[0].burst = 8;
+    rules[0].clients = ROOM_FOR;
+    rules[1].name = "tenant";
+    rules[1].permits = 400;
+    rules[1].clients = 100;
+    rules[1].algorithm = WINDLASS_ALGORITHM_SLIDING_COUNTER;
+    rules[2].name = "all";
+    rules[2].permits = 5000;
+    rules[2].algorithm = WINDLASS_ALGORITHM_FIXED_WINDOW;
+    CHECK(windlass_limitset_new(&config, rules, 3, &set, NULL) == WINDLASS_OK);
+    for (i = 0; i < n; i++) {
+        keys[0] = hashes[i];
+        CHECK(windlass_hash_u64(events[i].number % 16, seed, &keys[1]) == WINDLASS_OK);
+        CHECK(windlass_limitset_check(set, keys, 2, 1 + i % 3, events[i].tick, NULL) >= 0);
+    }
+    CHECK(windlass_limitset_set_quota(set, "user", less, now, NULL) == WINDLASS_OK);
+    CHECK(windlass_limitset_snapshot(set, now, wall, to_memory, &store, NULL) == WINDLASS_OK);
+    print();
+    CHECK(windlass_limitset_restore(&config, rules, 3, wall + SECOND, from_memory, &store, &again, &restored, NULL) ==
+          WINDLASS_OK);
+    store.len = 0;
+    CHECK(windlass_limitset_snapshot(again, restored.resumed, wall + SECOND, to_memory, &store, NULL) == WINDLASS_OK);
+    print();
+    windlass_limitset_free(set);
+    windlass_limitset_free(again);
+}
+
 static void written(const char *kind, uint64_t seed, uint64_t now, uint64_t wall, const event *events, size_t n) {
     const uint64_t window = 4 * SECOND, pane = SECOND / 2, lateness = 3 * SECOND / 10;
     static windlass_hash hashes[EVENTS];
@@ -440,6 +483,46 @@ static void written(const char *kind, uint64_t seed, uint64_t now, uint64_t wall
             if (i % 5 == 4) CHECK(windlass_fifo_pop(fifo, key, sizeof key, value, sizeof value, &entry) == WINDLASS_FOUND);
         }
         WRITE_AND_RESTORE(fifo, snapshot, config, fifo);
+    } else if (strcmp(kind, "limiter") == 0 || strcmp(kind, "limiter_log") == 0) {
+        const windlass_quota less = {4, 60 * SECOND, 0};
+        windlass_limiter_config config;
+        windlass_limiter *limiter = NULL;
+        CHECK(windlass_limiter_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.permits = 5;
+        config.per_ns = 60 * SECOND;
+        config.clients = ROOM_FOR;
+        config.lateness_ns = lateness;
+        config.seed = seed;
+        if (strcmp(kind, "limiter_log") == 0)
+            config.algorithm = WINDLASS_ALGORITHM_SLIDING_LOG;
+        else
+            config.burst = 8;
+        CHECK(windlass_limiter_new(&config, &limiter, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) {
+            const event *e = &events[i];
+            const int32_t code = i % 3 == 0   ? windlass_limiter_check(limiter, e->id, sizeof e->id, 1 + i % 3, e->tick, NULL)
+                                 : i % 3 == 1 ? windlass_limiter_check_hash(limiter, hashes[i], 1 + i % 3, e->tick, NULL)
+                                              : windlass_limiter_check_u64(limiter, e->number, 1 + i % 3, e->tick, NULL);
+            CHECK(code >= 0);
+        }
+        CHECK(windlass_limiter_set_quota_for(limiter, events[0].id, sizeof events[0].id, less, WINDLASS_INHERIT_AS_IS, now, NULL) ==
+              WINDLASS_OK);
+        CHECK(windlass_limiter_set_quota(limiter, less, WINDLASS_INHERIT_AS_IS, now, NULL) == WINDLASS_OK);
+        WRITE_AND_RESTORE(limiter, snapshot, config, limiter);
+    } else if (strcmp(kind, "global_limiter") == 0) {
+        const windlass_quota less = {1000, 60 * SECOND, 0};
+        windlass_limiter_config config;
+        windlass_global_limiter *limiter = NULL;
+        CHECK(windlass_limiter_config_init(&config, sizeof config) == WINDLASS_OK);
+        config.permits = 2000;
+        config.per_ns = 60 * SECOND;
+        config.algorithm = WINDLASS_ALGORITHM_SLIDING_COUNTER;
+        CHECK(windlass_global_limiter_new(&config, &limiter, NULL) == WINDLASS_OK);
+        for (i = 0; i < n; i++) CHECK(windlass_global_limiter_check(limiter, 1 + i % 3, events[i].tick, NULL) >= 0);
+        CHECK(windlass_global_limiter_set_quota(limiter, less, WINDLASS_INHERIT_AS_IS, now, NULL) == WINDLASS_OK);
+        WRITE_AND_RESTORE(global_limiter, snapshot, config, limiter);
+    } else if (strcmp(kind, "limitset") == 0) {
+        set_written(seed, now, wall, events, hashes, n);
     } else {
         windlass_ring_config config;
         windlass_ring *ring = NULL, *again = NULL;

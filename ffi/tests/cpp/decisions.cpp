@@ -387,6 +387,41 @@ void snapshot(char **a) {
             CHECK(i % 5 != 4 || fifo.pop(entry).yes());
         });
         written(fifo, config, now, wall);
+    } else if (kind == "limiter" || kind == "limiter_log") {
+        windlass::LimiterConfig config;
+        config.permits(5).per(60 * second).clients(capacity).lateness(lateness).seed(seed);
+        if (kind == "limiter")
+            config.burst(8);
+        else
+            config.algorithm(windlass::Algorithm::sliding_log);
+        windlass::Limiter limiter(config);
+        by_turns(events, seed,
+                 [&](std::size_t i, const auto &key, std::uint64_t tick) { CHECK(!limiter.check(key, tick, 1 + i % 3).failed()); });
+        const windlass::Quota less(4, 60 * second);
+        CHECK(limiter.set_quota_for(events[0].id, less, windlass::Inherit::as_is, now).status() == WINDLASS_OK);
+        CHECK(limiter.set_quota(less, windlass::Inherit::as_is, now).status() == WINDLASS_OK);
+        written(limiter, config, now, wall);
+    } else if (kind == "global_limiter") {
+        windlass::LimiterConfig config;
+        config.permits(2000).per(60 * second).algorithm(windlass::Algorithm::sliding_counter);
+        windlass::GlobalLimiter limiter(config);
+        for (std::size_t i = 0; i < events.size(); i++)
+            CHECK(!limiter.check(events[i].tick * 1'000'000, 1 + i % 3).failed());
+        CHECK(limiter.set_quota(windlass::Quota(1000, 60 * second), windlass::Inherit::as_is, now).status() == WINDLASS_OK);
+        written(limiter, config, now, wall);
+    } else if (kind == "limitset") {
+        windlass::LimitSetConfig config;
+        config.limit(windlass::LimitRule("user", 5, 60 * second).burst(8).clients(capacity));
+        config.limit(windlass::LimitRule("tenant", 400, 60 * second).clients(100).algorithm(windlass::Algorithm::sliding_counter));
+        config.limit(windlass::LimitRule("all", 5000, 60 * second).algorithm(windlass::Algorithm::fixed_window));
+        config.lateness(lateness).seed(seed);
+        windlass::LimitSet set(config);
+        for (std::size_t i = 0; i < events.size(); i++) {
+            const windlass::Hash keys[] = {config.hash(events[i].id), config.hash(events[i].number % 16)};
+            CHECK(!set.check(keys, events[i].tick * 1'000'000, 1 + i % 3).failed());
+        }
+        CHECK(set.set_quota("user", windlass::Quota(4, 60 * second), now).status() == WINDLASS_OK);
+        written(set, config, now, wall);
     } else {
         CHECK(kind == "ring");
         const windlass::RingConfig config = windlass::RingConfig().vnodes(40).seed(seed);

@@ -529,6 +529,11 @@ void limitset() {
     CHECK(left.allowed() && set.settle(left.ticket(), 200s, 1).expired() && !set.maintain(200s, 8).failed());
     CHECK(windlass::LimitSet::make(windlass::LimitSetConfig()).error().status() == WINDLASS_E_ARG);
     CHECK(windlass::LimitSet().check(ann, 1s).status() == WINDLASS_E_NULL);
+    windlass::LimitSetConfig cut;
+    cut.limit(windlass::LimitRule("user", 3, 60s)).limit(windlass::LimitRule(std::string("user\0 2", 7), 3, 60s));
+    CHECK(windlass::LimitSet::make(cut).error().status() == WINDLASS_E_ARG);
+    CHECK(std::strcmp(windlass::LimitSet::make(cut).error().what(), "name: has a NUL") == 0);
+    CHECK(windlass::LimitSet::restore(cut, std::string()).error().status() == WINDLASS_E_ARG);
     const std::string name = config.limits[0].name();
     CHECK(set.set_quota(name, windlass::Quota(6, 60s), 300s).status() == WINDLASS_OK && set.check(ann, 300s, 0).allowed());
     CHECK(set.set_quota("nobody", windlass::Quota(6, 60s), 300s).status() == WINDLASS_E_ARG);

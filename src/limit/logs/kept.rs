@@ -14,7 +14,10 @@ use crate::{
         ring::MICROS,
         saved::{read_ring, write_ring},
     },
-    sync::Ordering::{Acquire, Relaxed},
+    sync::{
+        Ordering::{Acquire, Relaxed},
+        twin,
+    },
     table::KeyTable,
 };
 use std::io::{self, Read, Write};
@@ -26,13 +29,43 @@ const HORIZON: u32 = 0x111;
 /// Of a ring's first word, while a snapshot is restored: an entry leads to it.
 const FOUND: u64 = 1 << 63;
 
+/// The table of the clients, as far as their rings go by it.
+pub(in crate::limit) trait Entries {
+    /// Calls `each` with the state of each entry, gone or not.
+    fn each_state(&self, each: &mut dyn FnMut(u64));
+
+    /// Every state up to here is gone. Acquire.
+    fn horizon(&self) -> u64;
+
+    fn advance(&self, horizon: u64);
+}
+
+impl Entries for KeyTable {
+    fn each_state(&self, each: &mut dyn FnMut(u64)) {
+        let each = std::cell::RefCell::new(each);
+        self.count(None, |state| {
+            (each.borrow_mut())(state);
+            false
+        });
+    }
+
+    fn horizon(&self) -> u64 {
+        KeyTable::horizon(self)
+    }
+
+    fn advance(&self, horizon: u64) {
+        KeyTable::advance(self, horizon);
+    }
+}
+
 impl Logs {
-    /// The rings in use: number, and what it has. After the table.
+    /// The rings in use: number, and what it has. After the table. Model: loom-tests/tests/limit.rs.
     pub(in crate::limit) fn write<W: Write>(
         &self,
-        table: &KeyTable,
+        table: &impl Entries,
         writer: &mut Writer<W>,
     ) -> io::Result<()> {
+        let early = twin!(HorizonBeforeRings).then(|| table.horizon());
         writer.section(RINGS)?;
         let mut times = Vec::new();
         // Acquire: an entry that was read has a ring with a lower number.
@@ -43,13 +76,13 @@ impl Logs {
             }
         }
         writer.section(HORIZON)?;
-        writer.u64(table.horizon())
+        writer.u64(early.unwrap_or_else(|| table.horizon()))
     }
 
     /// Into rings that are new, for a table that was restored.
     pub(in crate::limit) fn restore<R: Read>(
         &self,
-        table: &KeyTable,
+        table: &impl Entries,
         reader: &mut Reader<R>,
     ) -> Result<(), RestoreError> {
         let pool = &self.pool;
@@ -122,13 +155,11 @@ impl Logs {
     }
 
     /// Age and ring of each entry above the horizon.
-    fn each_entry(&self, table: &KeyTable, horizon: u64, mut each: impl FnMut(u64, u64)) {
-        let each = std::cell::RefCell::new(&mut each);
-        table.count(None, |state| {
+    fn each_entry(&self, table: &impl Entries, horizon: u64, mut each: impl FnMut(u64, u64)) {
+        table.each_state(&mut |state| {
             if state > horizon {
-                (each.borrow_mut())(state >> RING_BITS, state & RING);
+                each(state >> RING_BITS, state & RING);
             }
-            false
         });
     }
 }

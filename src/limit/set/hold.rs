@@ -113,6 +113,23 @@ pub(crate) fn close(table: &impl Clients, hash: KeyHash, at: u64) -> Settled {
     closed.unwrap_or(Settled::Expired)
 }
 
+/// Ends those of these numbers, as far as they are there: so many from the first on.
+pub(super) fn close_made(table: &impl Clients, (first, made): (u64, u64), hash: impl Fn(u64) -> KeyHash) {
+    for number in (0..made).map(|i| first.wrapping_add(i)) {
+        let _ = close(table, hash(number), 0);
+    }
+}
+
+/// The number of a new hold. Release: of a snapshot that knows the number what was charged is known (`next_of`). Else numbers only have to differ.
+pub(super) fn number_of(next: &AtomicU64) -> u64 {
+    next.fetch_add(1, AcqRel)
+}
+
+/// The number of the next one. Acquire; pairs with the release in `number_of`: what those before were charged is there. Model: loom-tests/tests/sets.rs.
+pub(super) fn next_of(next: &AtomicU64) -> u64 {
+    next.load(Acquire)
+}
+
 fn plan(holds: usize) -> Result<Plan, ConfigError> {
     let geometry = Geometry::for_keys(holds).map_err(of_reservations)?;
     // (The span is for tables that grow.)
@@ -134,9 +151,8 @@ impl Holds {
         Holds { table, origin, seed, next: AtomicU64::new(Seed::random().0) }
     }
 
-    /// The number of the next one. Acquire; pairs with the release in `open`: what those before were charged is there.
     pub(super) fn next(&self) -> u64 {
-        self.next.load(Acquire)
+        next_of(&self.next)
     }
 
     /// Those that are open. `first`: the number of the first one that was made while all else was read.
@@ -164,11 +180,8 @@ impl Holds {
         let holds = Self::of(table, origin, seed);
         with_wide!(holds.table.wide(), wide => {
             let guard = epoch::pin();
-            let table = holds.table.pinned(wide, &guard);
-            for number in (0..made).map(|i| first.wrapping_add(i)) {
-                // (If it is there.)
-                let _ = close(&table, number.key_hash(seed), 0);
-            }
+            let hash = |number: u64| number.key_hash(seed);
+            close_made(&holds.table.pinned(wide, &guard), (first, made), hash);
         });
         Ok(holds)
     }
@@ -193,8 +206,7 @@ impl Holds {
 
     /// A new one for so many nanoseconds from now on: its number.
     pub(super) fn open(&self, now: Tick, lease: u64) -> Result<u64, Full> {
-        // Release: of a snapshot that knows the number what was charged is known (`next`). Else numbers only have to differ.
-        let number = self.next.fetch_add(1, AcqRel);
+        let number = number_of(&self.next);
         let until = self.stamp(now).saturating_add(lease).min(MAX_STAMP);
         with_wide!(self.table.wide(), wide => {
             open(&self.table.pinned(wide, &epoch::pin()), number.key_hash(self.seed), until)

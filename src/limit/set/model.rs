@@ -5,6 +5,7 @@ use super::{
     answer::Settled,
     hold,
     refunds::Refunds,
+    snapshot::{self, in_order},
 };
 use crate::{
     hash::KeyHash,
@@ -15,11 +16,12 @@ use crate::{
         meter::Charge,
         quota::Quota,
         sole::{Sole, State, with_sole},
+        word::Word,
     },
     sync::{AtomicU64, Ordering::Relaxed, twin},
     table::model::{Stop, Table},
 };
-use std::time::Duration;
+use std::{io, time::Duration};
 
 /// Words of clients, whatever limit they belong to. Times are microseconds.
 pub struct Words {
@@ -138,5 +140,96 @@ impl<const BUCKETS: usize, const CELLS: usize> Holding<BUCKETS, CELLS> {
     /// `Holds::advance`.
     pub fn advance(&self, at: u64) {
         self.0.advance(at << 1 | 1);
+    }
+}
+
+/// A limit for all, and holds on it.
+pub struct Reserving {
+    words: Words,
+    next: AtomicU64,
+    numbers: Table<1, 2>,
+}
+
+/// What is needed to settle a hold.
+#[derive(Clone, Copy)]
+pub struct Ticket(HeldAt, u64);
+
+/// Whatever the time is.
+const LEASE: u64 = 1 << 40;
+
+impl Reserving {
+    /// So many permits in so long.
+    pub fn new(permits: u64, micros: u64) -> Reserving {
+        let numbers = Table::new([[(0, 0); 2]], 0);
+        Reserving { words: Words::new(1, permits, micros), next: AtomicU64::new(1), numbers }
+    }
+
+    /// `LimitSet::check_at` of cost 1.
+    pub fn admit(&self, micros: u64) -> bool {
+        self.words.admit(&[0], false, micros)
+    }
+
+    /// `LimitSet::reserve_at`.
+    pub fn reserve(&self, micros: u64) -> Option<Ticket> {
+        let held = self.words.hold(0, micros)?;
+        let number = hold::number_of(&self.next);
+        hold::open(&self.numbers, KeyHash { hi: 0, lo: number }, LEASE).ok()?;
+        Some(Ticket(held, number))
+    }
+
+    /// `LimitSet::cancel_at`: whether it was this call that did.
+    pub fn cancel(&self, Ticket(held, number): Ticket, micros: u64) -> bool {
+        let settled = hold::close(&self.numbers, KeyHash { hi: 0, lo: number }, 0);
+        let is_ours = matches!(settled, Settled::Settled { .. });
+        if is_ours {
+            self.words.cancel(held, micros);
+        }
+        is_ours
+    }
+
+    /// Permits that there are.
+    pub fn room(&self, micros: u64) -> u64 {
+        self.words.room(0, micros)
+    }
+
+    /// What a snapshot and its restoration make of it, while others go on.
+    #[allow(clippy::panic)] // in a model
+    pub fn copy(&self) -> Reserving {
+        let mut copy = Copied { of: self, to: Reserving { next: AtomicU64::new(0), ..Reserving::new(1, 1) } };
+        in_order(&mut copy).unwrap_or_else(|error| panic!("{error}"));
+        copy.to.words.newest = AtomicU64::new(self.words.newest.load(Relaxed));
+        copy.to
+    }
+}
+
+struct Copied<'a> {
+    of: &'a Reserving,
+    to: Reserving,
+}
+
+impl snapshot::Parts for Copied<'_> {
+    fn next(&self) -> u64 {
+        hold::next_of(&self.of.next)
+    }
+
+    fn charges(&mut self) -> io::Result<()> {
+        let State::Tat(tat, word) = &self.of.words.states[0] else {
+            return Err(io::Error::other("of a bucket"));
+        };
+        self.to.words.states[0] = State::Tat(*tat, Word::of(word.load()));
+        Ok(())
+    }
+
+    fn refunds(&mut self) -> io::Result<()> {
+        let mut sums = self.of.words.refunds[0].saved();
+        self.to.words.refunds[0].put_back(|| sums.next().ok_or_else(|| io::Error::other("one for each")))
+    }
+
+    fn holds(&mut self, first: u64) -> io::Result<()> {
+        let cells = self.of.numbers.cells();
+        let made = hold::next_of(&self.of.next).wrapping_sub(first);
+        self.to.numbers = Table::new([[cells[0], cells[1]]], self.of.numbers.horizon());
+        hold::close_made(&self.to.numbers, (first, made), |number| KeyHash { hi: 0, lo: number });
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     codec::{Header, Kind, Reader, RestoreError, Restored, Setting, SnapshotSummary, Value, Writer},
     hash::Seed,
     limit::snapshot::named,
-    sync::{AtomicU64, Ordering::Relaxed},
+    sync::{AtomicU64, Ordering::Relaxed, twin},
     time::{Tick, Window, wall},
 };
 use std::{io, time::Duration};
@@ -66,24 +66,7 @@ impl LimitSet {
         let header =
             Header { kind: Kind::LimitSet, counts_events: false, seed: self.seed, wall, now, settings };
         let mut writer = Writer::begin(out, &header)?;
-        let first = self.holds.as_ref().map_or(0, Holds::next);
-        for (section, limit) in (LIMIT..).zip(&self.limits) {
-            writer.section(section)?;
-            match &limit.member {
-                Member::Keyed(keyed) => keyed.write(&mut writer)?,
-                Member::Sole(sole) => {
-                    writer.entry();
-                    sole.write(&mut writer)?;
-                }
-            }
-        }
-        writer.section(REFUNDS)?;
-        for limit in &self.limits {
-            limit.refunds.saved().try_for_each(|sum| writer.u64(sum))?;
-        }
-        if let Some(holds) = &self.holds {
-            holds.write(first, &mut writer)?;
-        }
+        in_order(&mut Written { set: self, writer: &mut writer })?;
         writer.section(REST)?;
         // Relaxed, both: whoever has charged something has raised them before.
         for limit in &self.limits {
@@ -91,6 +74,71 @@ impl LimitSet {
         }
         writer.u64(self.newest.load(Relaxed))?;
         writer.finish()
+    }
+}
+
+/// What has to be read of a set in one order.
+pub(super) trait Parts {
+    /// The number that the next hold gets.
+    fn next(&self) -> u64;
+
+    /// What was charged.
+    fn charges(&mut self) -> io::Result<()>;
+
+    /// What was given back.
+    fn refunds(&mut self) -> io::Result<()>;
+
+    /// Holds. `first`: the number of the first one whose charge may be missing.
+    fn holds(&mut self, first: u64) -> io::Result<()>;
+}
+
+/// That order: see above. Model: loom-tests/tests/sets.rs.
+pub(super) fn in_order(parts: &mut impl Parts) -> io::Result<()> {
+    let first = parts.next();
+    if twin!(HoldsFirst) {
+        parts.holds(first)?;
+    }
+    parts.charges()?;
+    parts.refunds()?;
+    match () {
+        () if twin!(HoldsFirst) => Ok(()),
+        () if twin!(NumberAfterwards) => parts.holds(parts.next()),
+        () => parts.holds(first),
+    }
+}
+
+struct Written<'a, W: io::Write> {
+    set: &'a LimitSet,
+    writer: &'a mut Writer<W>,
+}
+
+impl<W: io::Write> Parts for Written<'_, W> {
+    fn next(&self) -> u64 {
+        self.set.holds.as_ref().map_or(0, Holds::next)
+    }
+
+    fn charges(&mut self) -> io::Result<()> {
+        for (section, limit) in (LIMIT..).zip(&self.set.limits) {
+            self.writer.section(section)?;
+            match &limit.member {
+                Member::Keyed(keyed) => keyed.write(self.writer)?,
+                Member::Sole(sole) => {
+                    self.writer.entry();
+                    sole.write(self.writer)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn refunds(&mut self) -> io::Result<()> {
+        self.writer.section(REFUNDS)?;
+        let limits = &self.set.limits;
+        limits.iter().flat_map(|limit| limit.refunds.saved()).try_for_each(|sum| self.writer.u64(sum))
+    }
+
+    fn holds(&mut self, first: u64) -> io::Result<()> {
+        self.set.holds.as_ref().map_or(Ok(()), |holds| holds.write(first, self.writer))
     }
 }
 

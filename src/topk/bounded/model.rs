@@ -2,12 +2,20 @@
 
 use super::{
     entry::Entry,
+    names::NUMBER,
     pane::Tables,
     plan::Plan,
+    saved::{MORE, PANE, Part, load_tables, more, save_tables},
     sketch::Sketch,
     slots::{Bucket, Carried},
 };
-use crate::sync::{Budget, Portable};
+use crate::{
+    codec::{Header, Kind, Reader, Writer},
+    hash::Seed,
+    sync::{Budget, Portable, twin},
+    time::Tick,
+};
+use std::time::Duration;
 
 /// One bucket of two slots, before a sketch of so many lines, of two cells each.
 pub struct Hot {
@@ -35,9 +43,60 @@ impl Hot {
         self.tables.slots.bucket(0)
     }
 
-    /// Counts a key `n` times. Its name is its number.
+    /// Counts a key `n` times.
     pub fn add(&self, key: u64, n: u64) {
-        self.bucket().add(Portable, key, n, &self.tables.sketch, || Some(key), || self.carried);
+        self.bucket().add(Portable, key, n, &self.tables.sketch, || Some(NUMBER), || self.carried);
+    }
+
+    /// What a snapshot and its restoration make of it, while others go on.
+    #[allow(clippy::panic)] // in models
+    #[must_use]
+    pub fn copy(&self) -> Hot {
+        let header = Header {
+            kind: Kind::BoundedTopK,
+            counts_events: true,
+            seed: Seed(0),
+            wall: Duration::ZERO,
+            now: Tick(0),
+            settings: Vec::new(),
+        };
+        // In the order of the format, whatever that was of the reading.
+        let mut parts = [Vec::new(), Vec::new(), Vec::new()];
+        if twin!(SketchFirst) {
+            save_tables(Portable, &self.tables, Part::Cells(0), &mut parts[1]);
+        }
+        let (mut next, mut entries) = (Some(Part::Buckets(0)), 0);
+        while let Some(part) = next {
+            let bytes = match part {
+                Part::Buckets(_) => &mut parts[0],
+                Part::Cells(_) if twin!(SketchFirst) => &mut Vec::new(),
+                Part::Cells(_) => &mut parts[1],
+                Part::Rest => &mut parts[2],
+            };
+            let more;
+            (next, more) = save_tables(Portable, &self.tables, part, bytes);
+            entries += more;
+        }
+        let mut bytes = Vec::new();
+        let written = Writer::begin(&mut bytes, &header).and_then(|mut writer| {
+            writer.section(PANE)?;
+            writer.count(entries);
+            for part in &parts {
+                writer.u8(MORE)?;
+                writer.put(part)?;
+            }
+            writer.finish()
+        });
+        written.unwrap_or_else(|error| panic!("{error}"));
+        let copy = Hot::new(self.tables.sketch.len() as u64 / super::sketch::LINE as u64);
+        let restored = Reader::begin(&bytes[..], Kind::BoundedTopK).and_then(|mut reader| {
+            reader.section(PANE)?;
+            more(&mut reader)?;
+            load_tables(Portable, &copy.tables, &mut reader)?;
+            reader.finish()
+        });
+        restored.unwrap_or_else(|error| panic!("{error}"));
+        copy
     }
 
     /// How often it was seen at least, and at most.

@@ -18,7 +18,7 @@ use crate::{
     codec::{Kind, Reader, RestoreError, Restored, Setting, SnapshotSummary, Writer},
     count::header,
     settings,
-    sync::{Wide, epoch, saturating, with_wide},
+    sync::{Wide, epoch, saturating, twin, with_wide},
     time::{Tick, wall},
     topk::TopK,
 };
@@ -30,11 +30,11 @@ use std::{
 /// Sections: how many panes; a pane each from `PANE` on; the newest pane.
 const HEAD: u32 = 1;
 const NEWEST: u32 = 2;
-const PANE: u32 = 16;
+pub(super) const PANE: u32 = 16;
 const END: u32 = u32::MAX;
 
 /// Before each part of a pane: there is more; the pane has left.
-const MORE: u8 = 1;
+pub(super) const MORE: u8 = 1;
 const LEFT: u8 = 0;
 
 /// What a key's name is.
@@ -107,48 +107,58 @@ impl BoundedTopK {
             out.extend_from_slice(&pane.unkept().to_le_bytes());
             return (None, 0);
         };
-        match part {
-            Part::Buckets(from) => {
-                if from == 0 {
-                    out.push(1);
-                    out.extend_from_slice(&pane.unkept().to_le_bytes());
-                }
-                let to = tables.slots.len().min(from + BUCKETS);
-                let entries = with_wide!(self.pool.wide(), wide => {
-                    (from..to).map(|bucket| save_bucket(wide, tables, bucket, out)).sum()
-                });
-                (Some(if to < tables.slots.len() { Part::Buckets(to) } else { Part::Cells(0) }), entries)
-            }
-            Part::Cells(from) => {
-                let to = tables.sketch.len().min(from + CELLS);
-                tables.sketch.values(from..to).for_each(|cell| out.extend_from_slice(&cell.to_le_bytes()));
-                (Some(if to < tables.sketch.len() { Part::Cells(to) } else { Part::Rest }), 0)
-            }
-            Part::Rest => {
-                let rest = tables.sketch.spilled().into_iter().chain([tables.total()]);
-                rest.for_each(|count| out.extend_from_slice(&count.to_le_bytes()));
-                (None, 0)
-            }
+        if matches!(part, Part::Buckets(0)) {
+            out.push(1);
+            out.extend_from_slice(&pane.unkept().to_le_bytes());
         }
+        with_wide!(self.pool.wide(), wide => save_tables(wide, tables, part, out))
     }
 }
 
 /// What of a pane comes next.
 #[derive(Clone, Copy)]
-enum Part {
+pub(super) enum Part {
     Buckets(usize),
     Cells(usize),
     Rest,
 }
 
+/// Some of a pane's tables. What comes next, and how many entries there were. Model: loom-tests/tests/bounded.rs.
+pub(super) fn save_tables(
+    wide: impl Wide,
+    tables: &Tables,
+    part: Part,
+    out: &mut Vec<u8>,
+) -> (Option<Part>, u64) {
+    match part {
+        Part::Buckets(from) => {
+            let to = tables.slots.len().min(from + BUCKETS);
+            let entries = (from..to).map(|bucket| save_bucket(wide, tables, bucket, out)).sum();
+            (Some(if to < tables.slots.len() { Part::Buckets(to) } else { Part::Cells(0) }), entries)
+        }
+        Part::Cells(from) => {
+            let to = tables.sketch.len().min(from + CELLS);
+            tables.sketch.values(from..to).for_each(|cell| out.extend_from_slice(&cell.to_le_bytes()));
+            (Some(if to < tables.sketch.len() { Part::Cells(to) } else { Part::Rest }), 0)
+        }
+        Part::Rest => {
+            let rest = tables.sketch.spilled().into_iter().chain([tables.total()]);
+            rest.for_each(|count| out.extend_from_slice(&count.to_le_bytes()));
+            (None, 0)
+        }
+    }
+}
+
 /// How many entries it has.
 fn save_bucket(wide: impl Wide, tables: &Tables, bucket: usize, out: &mut Vec<u8>) -> u64 {
     let bucket = tables.slots.bucket(bucket);
+    let early = twin!(BarFirst).then(|| bucket.bar(wide));
     let entries: Vec<Entry> = bucket.entries(wide).collect();
     // After the slots: it is raised before a key has none.
-    let bar = bucket.bar(wide);
-    let is_last =
-        |(at, entry): &(usize, &Entry)| entries[at + 1..].iter().all(|later| later.lo() != entry.lo());
+    let bar = early.unwrap_or_else(|| bucket.bar(wide));
+    let is_last = |(at, entry): &(usize, &Entry)| {
+        twin!(KeepBoth) || entries[at + 1..].iter().all(|later| later.lo() != entry.lo())
+    };
     let entries: Vec<&Entry> = entries.iter().enumerate().filter(is_last).map(|(_, entry)| entry).collect();
     out.extend_from_slice(&bar.to_le_bytes());
     #[allow(clippy::cast_possible_truncation)] // a few
@@ -282,7 +292,7 @@ impl BoundedTopK {
 }
 
 /// `false`: the pane had left.
-fn load_tables<R: Read>(
+pub(super) fn load_tables<R: Read>(
     wide: impl Wide,
     tables: &Tables,
     reader: &mut Reader<R>,
@@ -353,7 +363,7 @@ fn load_name<R: Read>(tables: &Tables, reader: &mut Reader<R>) -> Result<u64, Re
     }
 }
 
-fn more<R: Read>(reader: &mut Reader<R>) -> Result<bool, RestoreError> {
+pub(super) fn more<R: Read>(reader: &mut Reader<R>) -> Result<bool, RestoreError> {
     match reader.u8("part of a pane")? {
         MORE => Ok(true),
         LEFT => Ok(false),

@@ -1,6 +1,6 @@
 //! The file of `--policy`: which limits there are. What is wrong is told with its line, its limit and its field.
 
-use std::{collections::HashMap, fmt, fs, ops::Range, path::Path};
+use std::{collections::HashMap, fmt, fs, io::Read, ops::Range, path::Path};
 
 use toml::{
     Spanned,
@@ -16,7 +16,7 @@ use crate::{
 
 /// One limit as the file has it.
 #[derive(Clone, Debug)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     pub(super) name: String,
     /// Of no fields it is one for all.
     pub(super) key: Vec<String>,
@@ -37,6 +37,18 @@ impl Limit {
             UnknownKind::Deny => OnUnknown::Deny,
         });
         self.clients.map_or(rule.clone(), |clients| rule.clients(clients))
+    }
+}
+
+/// All that says what it means.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Limit { name, key, quota, algorithm, clients, .. } = self;
+        write!(f, "{}: {quota} by {}", show(name.as_bytes()), algorithm.name())?;
+        if !key.is_empty() {
+            write!(f, " for each {}", key.join(", "))?;
+        }
+        clients.map_or(Ok(()), |clients| write!(f, ", clients {clients}"))
     }
 }
 
@@ -187,12 +199,24 @@ fn first_unknown<'a, 'i>(table: &'a DeTable<'i>, known: &[&str]) -> Option<&'a S
     unknown.min_by_key(|name| name.span().start)
 }
 
+/// Bytes of a file, which eight limits are far from.
+const LONGEST: u64 = 1 << 20;
+
 /// The limits of a file, in order.
 pub(super) fn read(path: &Path) -> Result<Vec<Limit>, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::bad(format_args!("--policy {}: {}", path.display(), reason(&error))))?;
-    let file = File { path, text: &text };
-    let root = DeTable::parse(&text).map_err(|error| {
+    let bad = |what: &str| Failure::bad(format_args!("--policy {}: {what}", path.display()));
+    let mut text = String::new();
+    let read = fs::File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    if read.map_err(|error| bad(&reason(&error)))? as u64 > LONGEST {
+        return Err(bad("is longer than 1 MiB"));
+    }
+    parse(path, &text)
+}
+
+/// .. of its text.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Vec<Limit>, Failure> {
+    let file = File { path, text };
+    let root = DeTable::parse(text).map_err(|error| {
         let message: Vec<&str> = error.message().split_whitespace().collect();
         file.bad(error.span().map_or(0, |span| span.start), message.join(" "))
     })?;

@@ -1,17 +1,19 @@
 //! `windlass limit --policy`: several limits in one decision.
 
-mod file;
+mod denials;
+pub(crate) mod file;
 mod report;
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
-use windlass::{LimitSet, Seed, SetAdmission, Tick};
+use serde::{Deserialize, Serialize};
+use windlass::{ConfigError, LimitSet, LimitSetStats, Seed, SetAdmission, Tick};
 
 use super::{
     FIGURES,
     clients::Span,
-    judge::{ALLOWED, DENIED, STAMPS},
-    passed,
+    judge::{ALLOWED, DENIED, Figures, STAMPS},
+    of_all, passed,
 };
 use crate::{
     args::{LimitArgs, PassedKind},
@@ -20,25 +22,19 @@ use crate::{
     metrics::Metrics,
     output, room,
     sift::{Sifter, sift},
+    state::{Keep, Loaded, Settings, State},
 };
+use denials::Denials;
+use file::Limit;
 use report::Report;
 
 pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
     let limits = file::read(file)?;
+    let order = args.sift.input.order;
+    let (state, loaded) = State::open(&args.save, "limit", order, || settings(args, &limits))?.unzip();
+    let mut loaded = loaded.flatten();
     let seed = Seed(args.state.seed);
-    let builder = limits.iter().fold(LimitSet::builder(), |builder, limit| builder.limit(limit.rule()));
-    let set = builder.seed(seed).lateness(args.sift.lateness.duration).build();
-    let set = set.map_err(|error| match error.field {
-        "lateness" => {
-            room::out_of_range(format_args!("--lateness {}", args.sift.lateness), "1667d (4.5 years) at most")
-        }
-        field => Failure::bad(format_args!(
-            "--policy {}: {field}: {} is out of range: {}",
-            file.display(),
-            error.value,
-            error.limit
-        )),
-    })?;
+    let set = start(args, (file, &limits), seed, loaded.as_mut())?;
     let key: Vec<String> = limits.iter().flat_map(|limit| limit.key.clone()).collect();
     let parts: Vec<usize> = limits.iter().map(|limit| limit.key.len()).filter(|&fields| fields > 0).collect();
     let need = Need {
@@ -52,12 +48,55 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         seed,
     };
     let set = Arc::new(set);
-    let metrics =
-        Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| metrics.add("limits", &set))?;
-    let mut judge = Judge::new(&set, parts.len(), args);
-    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (None, None), &mut judge)?;
+    let denials = Arc::new(Denials::of(&set));
+    let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| {
+        metrics.add("limits", &set)?;
+        metrics.add("policy", &denials)
+    })?;
+    let mut judge = Judge::new((&set, &denials), parts.len(), args);
+    if let Some(loaded) = &mut loaded {
+        loaded.end()?;
+        judge.go_on(loaded.counts()?);
+    }
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (state, loaded), &mut judge)?;
     let report = Report::new(args, &judge, &limits, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
+}
+
+/// The set of the file, at the beginning or as a run before has left it.
+fn start(
+    args: &LimitArgs,
+    (file, limits): (&Path, &[Limit]),
+    seed: Seed,
+    loaded: Option<&mut Loaded>,
+) -> Result<LimitSet, Failure> {
+    let builder = limits.iter().fold(LimitSet::builder(), |builder, limit| builder.limit(limit.rule()));
+    let builder = builder.seed(seed).lateness(args.sift.lateness.duration);
+    let refused = |error: ConfigError| match error.field {
+        "lateness" => {
+            room::out_of_range(format_args!("--lateness {}", args.sift.lateness), "1667d (4.5 years) at most")
+        }
+        field => Failure::bad(format_args!(
+            "--policy {}: {field}: {} is out of range: {}",
+            file.display(),
+            error.value,
+            error.limit
+        )),
+    };
+    match loaded {
+        None => builder.build().map_err(refused),
+        // Ticks are the events', whatever the time is.
+        Some(loaded) => loaded.restore(|rest| builder.restore(rest, Duration::ZERO), refused),
+    }
+}
+
+/// What the file says, wherever it is.
+fn settings(args: &LimitArgs, limits: &[Limit]) -> Settings {
+    let mut settings = of_all(args);
+    for (i, limit) in (1..).zip(limits) {
+        settings.set(&format!("limit {i} of --policy"), Some(limit));
+    }
+    settings
 }
 
 /// Asks the set, event by event, and counts.
@@ -65,36 +104,87 @@ struct Judge<'a> {
     set: &'a LimitSet,
     /// Keys of an event.
     keys: usize,
-    names: Vec<&'a str>,
     events: u64,
     allowed: u64,
     /// From the first to the last denial.
     denied: Option<Span>,
-    /// By limit: how many it was the first to refuse.
-    denied_by: Vec<u64>,
+    denials: &'a Denials,
     first: Option<Tick>,
+    /// The newest time so far.
+    newest: Tick,
+    /// What the sets of the runs before have counted.
+    before: Figures,
     /// Nanoseconds after the first event that the limits surely have stamps for.
     range: u64,
 }
 
 impl<'a> Judge<'a> {
-    fn new(set: &'a LimitSet, keys: usize, args: &LimitArgs) -> Judge<'a> {
+    fn new((set, denials): (&'a LimitSet, &'a Denials), keys: usize, args: &LimitArgs) -> Judge<'a> {
         let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let longest = set.limits().map(|(_, quota, _)| nanos(quota.per())).max().unwrap_or(0);
         // Less what they keep for late events and for the windows before the first.
         let before = nanos(args.sift.lateness.duration).saturating_add(5 * longest.max(1000));
-        let names: Vec<&str> = set.limits().map(|(name, ..)| name).collect();
         Judge {
             set,
             keys,
-            denied_by: vec![0; names.len()],
-            names,
+            denials,
             events: 0,
             allowed: 0,
             denied: None,
             first: None,
+            newest: Tick(0),
+            before: Figures::default(),
             range: STAMPS.saturating_sub(before),
         }
+    }
+
+    /// .. where a run before ended.
+    fn go_on(&mut self, saved: Saved) {
+        let Saved { events, allowed, denied, denied_by, first, newest, figures } = saved;
+        (self.events, self.allowed, self.denied) = (events, allowed, denied);
+        self.denials.put_back(&denied_by);
+        (self.first, self.newest, self.before) = (first.map(Tick), Tick(newest), figures);
+        // Limits that are restored take whatever time comes first for the newest.
+        self.set.maintain_at(self.newest, 0);
+    }
+
+    /// The set's figures, of all runs together.
+    fn stats(&self) -> LimitSetStats {
+        let mut stats = self.set.stats();
+        stats.late += self.before.late;
+        stats.unknown += self.before.unknown;
+        stats
+    }
+}
+
+/// What is not in the set's snapshot.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    events: u64,
+    allowed: u64,
+    denied: Option<Span>,
+    denied_by: Vec<u64>,
+    first: Option<u64>,
+    newest: u64,
+    figures: Figures,
+}
+
+impl Keep for Judge<'_> {
+    fn counts(&self) -> serde_json::Result<serde_json::Value> {
+        let LimitSetStats { late, unknown, .. } = self.stats();
+        serde_json::to_value(Saved {
+            events: self.events,
+            allowed: self.allowed,
+            denied: self.denied,
+            denied_by: self.denials.counts().collect(),
+            first: self.first.map(|first| first.0),
+            newest: self.newest.0,
+            figures: Figures { late, unknown },
+        })
+    }
+
+    fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.set.snapshot_at(out, Tick(0), Duration::ZERO).map(drop)
     }
 }
 
@@ -111,6 +201,7 @@ impl Sifter for Judge<'_> {
                 return Some(Failure::Bad(format!("event {event}: {what}")));
             }
             self.events += 1;
+            self.newest = self.newest.max(at);
             let keys = &batch.parts[i * self.keys..][..self.keys];
             marks.push(match self.set.check_at(keys, 1, at) {
                 SetAdmission::Allowed { .. } => {
@@ -119,10 +210,7 @@ impl Sifter for Judge<'_> {
                 }
                 SetAdmission::Denied { limit, .. } | SetAdmission::Never { limit } => {
                     self.denied = Some(self.denied.map_or(Span::of(at), |span| span.and(at)));
-                    let place = self.names.iter().position(|&name| name == limit);
-                    if let Some(denied) = place.and_then(|place| self.denied_by.get_mut(place)) {
-                        *denied += 1;
-                    }
+                    self.denials.add(limit);
                     DENIED
                 }
             });
@@ -132,5 +220,9 @@ impl Sifter for Judge<'_> {
 
     fn told(&self) -> [u64; FIGURES.len()] {
         [self.events, self.allowed, self.events - self.allowed]
+    }
+
+    fn kept(&self) -> Option<&dyn Keep> {
+        Some(self)
     }
 }

@@ -61,9 +61,9 @@ impl Report {
         input: &Input,
         took: Duration,
     ) -> Report {
-        let (stats, denied) = (judge.set.stats(), judge.events - judge.allowed);
+        let (stats, denied) = (judge.stats(), judge.events - judge.allowed);
         let mut left = judge.events;
-        let limits = limits.iter().zip(&judge.denied_by).map(|(limit, &denied)| {
+        let limits = limits.iter().zip(judge.denials.counts()).map(|(limit, denied)| {
             left -= denied;
             OfLimit {
                 name: limit.name.clone(),

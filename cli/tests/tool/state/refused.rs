@@ -47,6 +47,90 @@ fn torn_and_damaged() {
     }
 }
 
+/// Limiters, and what is known of single clients behind them.
+#[test]
+fn torn_and_damaged_limits() {
+    let ids = ["--format", "tsv", "--report", "json"];
+    let limit = ["limit", "--state", "state", "--key", "1", "--limit", "1/h", "--clients", "500"];
+    let policy = ["limit", "--state", "state", "--policy", "policy"];
+    let table = "[[limit]]\nname = \"a\"\nkey = \"1\"\nquota = \"1/h\"\nclients = 500\n";
+    for args in [&[&limit[..], &ids].concat(), &[&policy[..], &ids].concat()] {
+        let (dir, beside) = (Dir::new(), Dir::new());
+        let file = beside.put("policy", table).0.join("policy");
+        let file = |arg| if arg == "policy" { file.to_str().unwrap() } else { arg };
+        let args: Vec<&str> = args.iter().map(|&arg| file(arg)).collect();
+        let whole = run(&dir, &args).ok();
+        assert!(whole.err.contains("\"events\":4,\"allowed\":3"), "{}", whole.err);
+        let state = fs::read(dir.0.join("state")).unwrap();
+        let step = (state.len() / 60).max(1);
+        // The last bytes are those of the clients.
+        let tail = state.len() - 100..state.len();
+        for end in (1..state.len()).step_by(step).chain(tail.clone()) {
+            let said = refused(&dir, &state[..end], &args);
+            assert!(
+                ["ends too early", "cut off", "no state"].iter().any(|what| said.contains(what)),
+                "{end}: {said}"
+            );
+        }
+        for at in (0..state.len()).step_by(step).chain(tail) {
+            let mut other = state.clone();
+            other[at] ^= 1 << (at % 8);
+            refused(&dir, &other, &args);
+        }
+        let said = refused(&dir, &[&state[..], b"x"].concat(), &args);
+        assert!(said.contains("there is more behind its end"), "{said}");
+        dir.put("state", &state);
+        let more = run(&dir, &args).ok();
+        assert!(more.err.contains("\"events\":8,\"allowed\":3"), "{}", more.err);
+    }
+}
+
+/// Limits that are not those of then.
+#[test]
+fn of_other_limits() {
+    let dir = Dir::new();
+    let args = ["limit", "--state", "state", "--format", "tsv", "-q", "--emit", "none"];
+    let with = |dir: &Dir, more: &[&str]| run(dir, &[&args, more].concat());
+    let limit = ["--key", "1", "--limit", "5/60s"];
+    with(&dir, &limit).ok();
+    let policy = |quota: &str, more: &str| {
+        let user = format!("[[limit]]\nname = \"user\"\nkey = \"1\"\nquota = \"{quota}\"\n");
+        dir.put("policy", user + more);
+    };
+    policy("5/60s", "");
+    for (more, was, is) in [
+        (&["--key", "1", "--limit", "6/60s"][..], "--limit 5/m", "--limit 6/m"),
+        (&["--limit", "5/60s"], "--key 1", "no --key"),
+        (&["--key", "1", "--limit", "5/60s", "--burst", "9"], "no --burst", "--burst 9"),
+        (
+            &["--key", "1", "--limit", "5/60s", "--algorithm", "sliding-log"],
+            "--algorithm gcra",
+            "--algorithm sliding-log",
+        ),
+        (&["--policy", "policy"], "--key 1", "no --key"),
+    ] {
+        let said = format!("--state state: was made with {was}, and now there is {is}");
+        with(&dir, more).failed(2, &said);
+    }
+    // The same in other words; and what does not say what it means.
+    with(&dir, &["--key", "1", "--limit", "5/m", "--clients", "90", "--on-unknown", "allow"]).ok();
+
+    fs::remove_file(dir.0.join("state")).unwrap();
+    with(&dir, &["--policy", "policy"]).ok();
+    policy("6/60s", "");
+    with(&dir, &["--policy", "policy"]).failed(
+        2,
+        "--state state: was made with limit 1 of --policy \"user\": 5/m by gcra for each 1, and now there is limit 1 of --policy \"user\": 6/m by gcra for each 1",
+    );
+    policy("5/60s", "[[limit]]\nname = \"all\"\nquota = \"9/s\"\n");
+    with(&dir, &["--policy", "policy"]).failed(
+        2,
+        "--state state: was made with no limit 2 of --policy, and now there is limit 2 of --policy \"all\": 9/s by gcra",
+    );
+    policy("5/60s", "");
+    with(&dir, &["--policy", "policy"]).ok();
+}
+
 #[test]
 fn foreign_and_future() {
     let dir = Dir::new();
@@ -107,9 +191,14 @@ fn nowhere_to_save() {
     let dir = Dir::new();
     let args = |state| ["dedup", "--window", "1m", "-q", "--state", state];
     run(&dir, &args("missing/state"))
-        .failed(1, "--state missing/state: cannot save: No such file or directory");
+        .failed(1, "--state missing/state: cannot lock: No such file or directory");
     run(&dir, &args(".")).failed(2, "--state .: is not a plain file");
     run(&dir, &args("/dev/null")).failed(2, "--state /dev/null: is not a plain file");
+    // Nobody writes to this one.
+    let pipe = dir.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    run(&dir, &args("pipe")).failed(2, "--state pipe: is not a plain file");
+    fs::remove_file(pipe).unwrap();
     dir.holds(&[]);
 }
 

@@ -378,6 +378,7 @@ func snapshot(a []string) {
 	kind, seed, now := a[0], number(a[1]), windlass.Ticks(number(a[2]))
 	wall := time.Unix(0, int64(number(a[3])))
 	events := read(a[4], false)
+	const minute = 60 * windlass.Ticks(time.Second)
 	const window, pane, lateness = 4 * windlass.Ticks(time.Second), windlass.Ticks(time.Second) / 2, 3 * windlass.Ticks(time.Second) / 10
 	hashes := make([]windlass.Hash, len(events))
 	ofHashes := seed
@@ -466,6 +467,60 @@ func snapshot(a []string) {
 		}
 		again(f, now, wall, (*windlass.Fifo).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Fifo, windlass.Restored, error) {
 			return windlass.RestoreFifo(config, r, wall)
+		})
+	case "limiter", "limiter_log":
+		config := windlass.LimiterConfig{Permits: 5, Per: minute, Clients: 5000, Lateness: lateness, Seed: &seed}
+		if kind == "limiter" {
+			config.Burst = 8
+		} else {
+			config.Algorithm = windlass.SlidingLog
+		}
+		l := must(windlass.NewLimiter(config))
+		for i, e := range events {
+			cost := uint64(1 + i%3)
+			switch i % 3 {
+			case 0:
+				must(l.Check(e.id, cost, e.tick))
+			case 1:
+				must(l.CheckHash(hashes[i], cost, e.tick))
+			default:
+				must(l.CheckUint64(e.number, cost, e.tick))
+			}
+		}
+		less := windlass.Quota{Permits: 4, Per: minute}
+		err := l.SetQuotaFor(events[0].id, less, windlass.InheritAsIs, now)
+		check(err == nil, err)
+		err = l.SetQuota(less, windlass.InheritAsIs, now)
+		check(err == nil, err)
+		again(l, now, wall, (*windlass.Limiter).Snapshot, func(r io.Reader, wall time.Time) (*windlass.Limiter, windlass.Restored, error) {
+			return windlass.RestoreLimiter(config, r, wall)
+		})
+	case "global_limiter":
+		config := windlass.LimiterConfig{Permits: 2000, Per: minute, Algorithm: windlass.SlidingCounter}
+		l := must(windlass.NewGlobalLimiter(config))
+		for i, e := range events {
+			must(l.Check(uint64(1+i%3), e.tick))
+		}
+		err := l.SetQuota(windlass.Quota{Permits: 1000, Per: minute}, windlass.InheritAsIs, now)
+		check(err == nil, err)
+		again(l, now, wall, (*windlass.GlobalLimiter).Snapshot, func(r io.Reader, wall time.Time) (*windlass.GlobalLimiter, windlass.Restored, error) {
+			return windlass.RestoreGlobalLimiter(config, r, wall)
+		})
+	case "limitset":
+		config := windlass.LimitSetConfig{Lateness: lateness, Seed: &seed, Limits: []windlass.LimitRule{
+			{Name: "user", Permits: 5, Per: minute, Burst: 8, Clients: 5000},
+			{Name: "tenant", Permits: 400, Per: minute, Clients: 100, Algorithm: windlass.SlidingCounter},
+			{Name: "all", Permits: 5000, Per: minute, Algorithm: windlass.FixedWindow},
+		}}
+		set := must(windlass.NewLimitSet(config))
+		for i, e := range events {
+			keys := []windlass.Hash{hashes[i], windlass.HashUint64(e.number%16, seed)}
+			must(set.Check(keys, uint64(1+i%3), e.tick))
+		}
+		err := set.SetQuota("user", windlass.Quota{Permits: 4, Per: minute}, now)
+		check(err == nil, err)
+		again(set, now, wall, (*windlass.LimitSet).Snapshot, func(r io.Reader, wall time.Time) (*windlass.LimitSet, windlass.Restored, error) {
+			return windlass.RestoreLimitSet(config, r, wall)
 		})
 	default:
 		check(kind == "ring", kind)
