@@ -1,0 +1,13 @@
+//! windlass where one machine is not enough: Redis or Valkey as the engine.
+mod address;
+mod connection;
+mod deadline;
+mod error;
+mod key;
+mod probe;
+mod remote;
+mod script;
+
+pub use error::{ErrorKind, RemoteError};
+pub use probe::{Capabilities, Eviction};
+pub use remote::{Remote, RemoteBuilder, RemoteStats};
