@@ -13,12 +13,15 @@ use windlass::ConfigError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Dedup,
+    /// .. by logical time.
+    DedupAt,
 }
 
 impl Kind {
     fn word(self) -> &'static str {
         match self {
             Kind::Dedup => "d",
+            Kind::DedupAt => "d@",
         }
     }
 }

@@ -1,0 +1,1 @@
+//! The failure table: what happens when servers are lost. Minutes: `./check full`.
