@@ -68,6 +68,14 @@ struct Waiting {
     last: Option<RemoteError>,
 }
 
+/// What goes to one node in a round.
+struct Group {
+    node: Arc<Node>,
+    /// Whether it may be asked at all.
+    asked: Result<(), RemoteError>,
+    calls: Vec<Waiting>,
+}
+
 /// What the answer to one command means for its call.
 enum Next {
     Done(Reply),
@@ -135,9 +143,7 @@ impl Connection {
             first = false;
             waiting = unowned;
             let (mut refresh, mut wait) = (!waiting.is_empty(), !waiting.is_empty());
-            let sent = join_all(
-                groups.into_iter().map(|(node, group)| self.send(node, group, calls, confirm, deadline)),
-            );
+            let sent = join_all(groups.into_iter().map(|group| self.send(group, calls, confirm, deadline)));
             for (mut call, next) in sent.await.into_iter().flatten() {
                 match next {
                     Next::Done(reply) => answers[call.index] = Some(Ok(reply)),
@@ -194,53 +200,47 @@ impl Connection {
         calls: &[Call],
         first: bool,
         answers: &mut [Option<Answer>],
-    ) -> (Vec<(Arc<Node>, Vec<Waiting>)>, Vec<Waiting>) {
-        let mut groups: Vec<(Arc<Node>, Result<(), RemoteError>, Vec<Waiting>)> = Vec::new();
+    ) -> (Vec<Group>, Vec<Waiting>) {
+        let mut groups: Vec<Group> = Vec::new();
         let mut unowned = Vec::new();
+        let may_ask = |name: &Arc<str>| if first { self.circuits.ask(name) } else { Ok(()) };
         for mut call in waiting {
-            let slot = calls[call.index].slot();
-            let Some(node) = call.ask.clone().or_else(|| self.topology.owner(slot)) else {
-                let whole = self.topology.name();
-                let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}")).at(&whole);
-                call.last.get_or_insert(error);
-                if first && let Err(error) = self.circuits.ask(&whole) {
-                    answers[call.index] = Some(Err(error.with_key(&calls[call.index].key)));
-                } else {
-                    unowned.push(call);
-                }
-                continue;
-            };
-            match groups.iter_mut().find(|(other, ..)| Arc::ptr_eq(other, &node)) {
-                Some((_, Ok(()), group)) => group.push(call),
-                Some((_, Err(error), _)) => {
-                    answers[call.index] = Some(Err(error.clone().with_key(&calls[call.index].key)));
-                }
+            let index = call.index;
+            let slot = calls[index].slot();
+            let asked = match call.ask.clone().or_else(|| self.topology.owner(slot)) {
                 None => {
-                    let asked = if first { self.circuits.ask(&node.name) } else { Ok(()) };
-                    let mut group = Vec::new();
-                    match &asked {
-                        Ok(()) => group.push(call),
-                        Err(error) => {
-                            answers[call.index] = Some(Err(error.clone().with_key(&calls[call.index].key)));
-                        }
-                    }
-                    groups.push((node, asked, group));
+                    let whole = self.topology.name();
+                    let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}")).at(&whole);
+                    call.last.get_or_insert(error);
+                    may_ask(&whole).map(|()| unowned.push(call))
                 }
+                Some(node) => {
+                    let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, &node));
+                    let at = at.unwrap_or_else(|| {
+                        groups.push(Group { asked: may_ask(&node.name), node, calls: Vec::new() });
+                        groups.len() - 1
+                    });
+                    let group = &mut groups[at];
+                    group.asked.clone().map(|()| group.calls.push(call))
+                }
+            };
+            if let Err(error) = asked {
+                answers[index] = Some(Err(error.with_key(&calls[index].key)));
             }
         }
-        let groups = groups.into_iter().filter(|(.., group)| !group.is_empty());
-        (groups.map(|(node, _, group)| (node, group)).collect(), unowned)
+        groups.retain(|group| !group.calls.is_empty());
+        (groups, unowned)
     }
 
     /// A round's pipeline to one node.
     async fn send(
         &self,
-        node: Arc<Node>,
-        group: Vec<Waiting>,
+        group: Group,
         calls: &[Call],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
+        let Group { node, calls: group, .. } = group;
         self.counts.pipelines.fetch_add(1, Relaxed);
         let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
         let replies = match node.send(commands, confirm, deadline).await {

@@ -115,7 +115,7 @@ impl Node {
                 (permit.ok(), live)
             }
         };
-        if once && confirm.is_none() && live.idle() > IDLE {
+        if once && live.idle() > IDLE {
             let mut ping = redis::pipe();
             ping.cmd("PING");
             self.exchange(&live, &ping, deadline).await.map_err(unsent)?;
@@ -174,6 +174,8 @@ impl Node {
     }
 
     async fn forget(&self, live: &Live) {
+        // What happened to one has most likely happened to all.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let mut shared = self.shared.lock().await;
         if shared.as_ref().is_some_and(|now| now.made == live.made) {
             *shared = None;

@@ -26,8 +26,8 @@ async fn each_is_fresh_once() {
         instances.push((RemoteDedup::builder(&remote, "test", LONG).known(known).build().unwrap(), remote));
     }
     let mut tasks = Vec::new();
-    for task in 0..64u64 {
-        let dedup = instances[task as usize % 4].0.clone();
+    for (task, (dedup, _)) in (0..64u64).zip(instances.iter().cycle()) {
+        let dedup = dedup.clone();
         tasks.push(tokio::spawn(async move {
             // A permutation: both factors are prime to 10,000.
             let ids: Vec<String> =
