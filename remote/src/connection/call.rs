@@ -1,6 +1,6 @@
 //! One command for one key, as data: it may have to be sent more than once, to several nodes, in several forms.
 
-use crate::{key::slot, script::Script};
+use crate::script::Script;
 use std::sync::LazyLock;
 
 /// What is asked.
@@ -36,10 +36,6 @@ impl Call {
         repeatable: bool,
     ) -> Call {
         Call { what: What::Script { script, keys: vec![key.clone()], arguments }, key, repeatable }
-    }
-
-    pub(crate) fn slot(&self) -> u16 {
-        slot(&self.key)
     }
 
     /// The command, a script `whole` or by its digest.

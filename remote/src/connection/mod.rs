@@ -204,10 +204,11 @@ impl Connection {
         let mut groups: Vec<Group> = Vec::new();
         let mut unowned = Vec::new();
         let may_ask = |name: &Arc<str>| if first { self.circuits.ask(name) } else { Ok(()) };
+        let known = self.topology.known();
         for mut call in waiting {
             let index = call.index;
-            let slot = calls[index].slot();
-            let asked = match call.ask.clone().or_else(|| self.topology.owner(slot)) {
+            let slot = self.topology.slot(&calls[index].key);
+            let asked = match call.ask.as_ref().or_else(|| known.owner(slot)) {
                 None => {
                     let whole = self.topology.name();
                     let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}")).at(&whole);
@@ -215,9 +216,10 @@ impl Connection {
                     may_ask(&whole).map(|()| unowned.push(call))
                 }
                 Some(node) => {
-                    let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, &node));
+                    let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, node));
                     let at = at.unwrap_or_else(|| {
-                        groups.push(Group { asked: may_ask(&node.name), node, calls: Vec::new() });
+                        let asked = may_ask(&node.name);
+                        groups.push(Group { node: Arc::clone(node), asked, calls: Vec::new() });
                         groups.len() - 1
                     });
                     let group = &mut groups[at];
@@ -254,7 +256,7 @@ impl Connection {
                     served = true;
                     Next::Done(reply)
                 }
-                Err(error) => self.redirected(&error, &node, calls[call.index].slot(), &call),
+                Err(error) => self.redirected(&error, &node, &calls[call.index].key, &call),
             };
             (call, next)
         });
@@ -287,7 +289,7 @@ impl Connection {
     }
 
     /// What an error means that a server answered to one command: none of these was carried out.
-    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, slot: u16, call: &Waiting) -> Next {
+    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, key: &[u8], call: &Waiting) -> Next {
         let details = error.details().unwrap_or_default();
         match error.code() {
             "MOVED" | "ASK" => {
@@ -296,7 +298,7 @@ impl Connection {
                 match self.topology.at(place, node) {
                     Ok(to) if error.code() == "ASK" => Next::Again { ask: Some(to), whole: call.whole },
                     Ok(to) => {
-                        self.topology.moved(slot, &to);
+                        self.topology.moved(self.topology.slot(key), &to);
                         Next::Again { ask: None, whole: call.whole }
                     }
                     Err(error) => Next::Failed(error),
