@@ -177,6 +177,8 @@ fn of_code(code: &str, detail: &str) -> ErrorKind {
         "CLUSTERDOWN" if detail.contains("not served") || detail.contains("unbound") => {
             ErrorKind::MissingSlots
         }
+        // A slot on its way, of which some keys are here and some there.
+        "TRYAGAIN" => ErrorKind::MissingSlots,
         "CLUSTERDOWN" | "MASTERDOWN" => ErrorKind::ClusterDown,
         "WRONGTYPE" => ErrorKind::WrongType,
         "READONLY" => ErrorKind::ReadOnly,

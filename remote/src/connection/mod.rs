@@ -204,16 +204,18 @@ impl Connection {
         let mut groups: Vec<Group> = Vec::new();
         let mut unowned = Vec::new();
         let may_ask = |name: &Arc<str>| if first { self.circuits.ask(name) } else { Ok(()) };
-        let known = self.topology.known();
+        let (known, quiet) = (self.topology.known(), !first || self.circuits.is_quiet());
         for mut call in waiting {
             let index = call.index;
             let slot = self.topology.slot(&calls[index].key);
-            let asked = match call.ask.as_ref().or_else(|| known.owner(slot)) {
+            // One slot without a node does not keep the others from theirs.
+            let served = if quiet { Ok(()) } else { may_ask(&name_of(slot)) };
+            let asked = served.and_then(|()| match call.ask.as_ref().or_else(|| known.owner(slot)) {
                 None => {
-                    let whole = self.topology.name();
-                    let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}")).at(&whole);
-                    call.last.get_or_insert(error);
-                    may_ask(&whole).map(|()| unowned.push(call))
+                    let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}"));
+                    call.last.get_or_insert(error.at(&self.topology.name()));
+                    unowned.push(call);
+                    Ok(())
                 }
                 Some(node) => {
                     let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, node));
@@ -225,7 +227,7 @@ impl Connection {
                     let group = &mut groups[at];
                     group.asked.clone().map(|()| group.calls.push(call))
                 }
-            };
+            });
             if let Err(error) = asked {
                 answers[index] = Some(Err(error.with_key(&calls[index].key)));
             }
@@ -249,11 +251,14 @@ impl Connection {
             Ok(replies) => replies,
             Err(Lost { error, sent }) => return self.lost(&error, sent, group, calls),
         };
-        let mut served = false;
+        let (mut served, quiet) = (false, self.circuits.is_quiet());
         let nexts = group.into_iter().zip(replies).map(|(call, reply)| {
             let next = match reply {
                 Ok(reply) => {
                     served = true;
+                    if !quiet {
+                        self.circuits.answered(&name_of(self.topology.slot(&calls[call.index].key)));
+                    }
                     Next::Done(reply)
                 }
                 Err(error) => self.redirected(&error, &node, &calls[call.index].key, &call),
@@ -329,9 +334,17 @@ impl Connection {
         // Those that an answer came with at once need no circuit.
         let at_once = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NoReplicas);
         if error.kind().is_outage() && !at_once {
-            let node = error.node().map_or_else(|| self.topology.name(), Arc::from);
-            self.circuits.failed(&node, &error);
+            let name = match error.kind() {
+                ErrorKind::MissingSlots => name_of(self.topology.slot(&calls[index].key)),
+                _ => error.node().map_or_else(|| self.topology.name(), Arc::from),
+            };
+            self.circuits.failed(&name, &error);
         }
         error.with_key(&calls[index].key)
     }
+}
+
+/// What a slot is called where nodes have names.
+fn name_of(slot: u16) -> Arc<str> {
+    format!("slot {slot}").into()
 }

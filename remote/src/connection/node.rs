@@ -8,7 +8,7 @@ use crate::{
 };
 use redis::{AsyncConnectionConfig, Value, aio::MultiplexedConnection};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{sync::Semaphore, time::Instant};
@@ -25,7 +25,9 @@ pub(crate) struct Node {
     pub(crate) name: Arc<str>,
     client: redis::Client,
     rules: Rules,
-    shared: tokio::sync::Mutex<Option<Live>>,
+    shared: Mutex<Option<Live>>,
+    /// Held by the one who connects.
+    connecting: tokio::sync::Mutex<()>,
     idle: Mutex<Vec<Live>>,
     confirming: Semaphore,
 }
@@ -60,7 +62,8 @@ impl Node {
             name,
             client,
             rules,
-            shared: tokio::sync::Mutex::new(None),
+            shared: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             confirming: Semaphore::new(CONFIRMING),
         })
@@ -169,14 +172,14 @@ impl Node {
             Ok(Err(error)) => RemoteError::from_redis(&error),
             Err(error) => error,
         };
-        self.forget(live).await;
+        self.forget(live);
         Err(error.at(&self.name))
     }
 
-    async fn forget(&self, live: &Live) {
+    fn forget(&self, live: &Live) {
         // What happened to one has most likely happened to all.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        let mut shared = self.shared.lock().await;
+        let mut shared = self.shared();
         if shared.as_ref().is_some_and(|now| now.made == live.made) {
             *shared = None;
         }
@@ -184,13 +187,20 @@ impl Node {
 
     /// The connection that calls share. One of them makes it, the others wait, each until its own deadline.
     async fn live(&self, deadline: Deadline) -> Result<Live, RemoteError> {
-        let mut shared = deadline.of(self.shared.lock()).await.map_err(|error| error.at(&self.name))?;
-        if let Some(live) = &*shared {
+        if let Some(live) = &*self.shared() {
+            return Ok(live.clone());
+        }
+        let _alone = deadline.of(self.connecting.lock()).await.map_err(|error| error.at(&self.name))?;
+        if let Some(live) = &*self.shared() {
             return Ok(live.clone());
         }
         let live = self.connect(deadline).await?;
-        *shared = Some(live.clone());
+        *self.shared() = Some(live.clone());
         Ok(live)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Option<Live>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection for one call.

@@ -1,7 +1,7 @@
 //! A cluster.
 
 use super::{LONG, connect, fresh};
-use crate::servers::{Cluster, available};
+use crate::servers::{Cluster, available, until_async};
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -91,11 +91,15 @@ async fn missing_slots() {
     assert_eq!((error.kind(), error.key()), (ErrorKind::MissingSlots, Some(&b"wl:d:test:a"[..])), "{error}");
     assert!(error.node().is_some());
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
-    // Another slot of another server is as it was.
-    let other = (0..)
-        .map(|i| format!("other {i}"))
-        .find(|id| cluster.primary_of(keyslot(&format!("wl:d:test:{id}"))) != owner);
-    assert!(dedup.observe(other.expect("there is one")).await.expect("served").is_fresh());
+    // Others are as they were, also those of the server that has given up this one.
+    for own in [true, false] {
+        let is_own = |id: &str| cluster.primary_of(keyslot(&format!("wl:d:test:{id}"))) == owner;
+        let other = (0..).map(|i| format!("other {i}")).find(|id| is_own(id) == own);
+        assert!(dedup.observe(other.expect("there is one")).await.expect("served").is_fresh());
+    }
+    // And this one is, once somebody serves it.
+    cluster.servers[owner].cli(&["CLUSTER", "ADDSLOTS", &slot.to_string()]);
+    until_async("it is served again", async || dedup.observe("a").await.is_ok()).await;
 }
 
 /// A slot is moved while its keys are asked for: the way of ASK and MOVED, command by command within a batch.

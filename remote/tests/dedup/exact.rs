@@ -129,9 +129,10 @@ async fn a_lost_answer_is_asked_for_again() {
     let server = Server::start(&[]);
     let proxy = Proxy::to(server.port).await;
     let remote = connect(&format!("redis://127.0.0.1:{}", proxy.port)).await;
-    for (level, script) in [(Level::Fast, false), (Level::Fast, true)] {
-        let dedup = RemoteDedup::builder(&remote, &format!("{script}"), LONG).level(level);
-        let dedup = if script { dedup.by_script() } else { dedup }.build().unwrap();
+    let _replica = server.replica(&[]);
+    for (name, level) in [("native", Level::Fast), ("script", Level::Fast), ("confirmed", Level::Confirmed)] {
+        let dedup = RemoteDedup::builder(&remote, name, LONG).level(level);
+        let dedup = if name == "script" { dedup.by_script() } else { dedup }.build().unwrap();
         assert_eq!(dedup.observe("a").await, Ok(FRESH), "the script is there now");
         let lost = proxy.lost();
         proxy.lose_next();
