@@ -102,7 +102,7 @@ impl Observed {
 /// - *While the engine is down* processes do not know of each other: with [`Down::LocalShare`] an id may be admitted once in each of them.
 ///
 /// # Memory
-/// In the engine some 120 bytes for each id of the window (and its length), on the primary and on each replica. Here 40 bytes for each id of
+/// In the engine some 165 bytes for each id of 16 bytes in the window (docs/distributed.md has the command), on the primary and on each replica. Here 40 bytes for each id of
 /// [`RemoteDedupBuilder::known`], and with [`Down::LocalShare`] of [`RemoteDedupBuilder::alone`]. Ids that are kept here are told apart by 64 bits of a hash
 /// with a random seed (see [`windlass::Dedup`]); in the engine by their bytes.
 ///

@@ -109,7 +109,22 @@ async fn a_slot_moves() {
         return;
     }
     let cluster = Cluster::start(Duration::from_secs(5));
-    let remote = connect(&cluster.address()).await;
+    // With the least rights that this needs.
+    for server in &cluster.servers {
+        server.cli(&[
+            "ACL",
+            "SETUSER",
+            "app",
+            "on",
+            ">pw",
+            "~wl:*",
+            "+set",
+            "+info",
+            "+asking",
+            "+cluster|slots",
+        ]);
+    }
+    let remote = connect(&cluster.address().replace("://", "://app:pw@")).await;
     let dedup = super::asking(&remote);
     let ids: Vec<String> = (0..3000).map(|i| i.to_string()).collect();
     assert!(fresh(dedup.observe_batch(&ids).await).into_iter().all(|fresh| fresh));
