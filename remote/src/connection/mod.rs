@@ -1,0 +1,350 @@
+//! The way of a call: to the node that answers for its key, and again where it has to go elsewhere.
+//!
+//! Calls go out in rounds. A round groups them by node and sends each group as one pipeline; what the answers redirect (MOVED, ASK), what a server
+//! cannot take at present (CLUSTERDOWN, LOADING, READONLY, TRYAGAIN), a script that it has not seen (NOSCRIPT) and what surely did not arrive goes
+//! into the next one, command by command: what was carried out is not sent again with what was not. What may have been carried out is sent again only
+//! if the call says that this does no harm. All ends at the deadline.
+
+pub(crate) mod call;
+mod circuit;
+mod node;
+mod slots;
+mod topology;
+
+use crate::{
+    address::Address,
+    deadline::Deadline,
+    error::{ErrorKind, RemoteError},
+    probe::{Capabilities, Eviction},
+};
+pub(crate) use call::{Call, Reply};
+use circuit::Circuits;
+use futures_util::future::join_all;
+use node::{Lost, Node};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use topology::Topology;
+
+/// Between rounds, if there is no other place to go to: at first, and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
+
+/// After so many redirections a round is a try like any other.
+const FAST_REDIRECTIONS: u32 = 5;
+
+/// An answer, or why there is none.
+pub(crate) type Answer = Result<Reply, RemoteError>;
+
+/// Servers, and how to get at them.
+pub(crate) struct Connection {
+    topology: Topology,
+    circuits: Circuits,
+    pub(crate) counts: Counts,
+}
+
+/// What happened. (Relaxed everywhere: each is a figure by itself, and orders nothing.)
+#[derive(Default)]
+pub(crate) struct Counts {
+    pub(crate) calls: AtomicU64,
+    pub(crate) pipelines: AtomicU64,
+    pub(crate) redirected: AtomicU64,
+    pub(crate) again: AtomicU64,
+    pub(crate) scripts: AtomicU64,
+    pub(crate) failed: AtomicU64,
+}
+
+/// A call that has no answer yet.
+struct Waiting {
+    index: usize,
+    /// A node that it was sent to (ASK), for the next round alone.
+    ask: Option<Arc<Node>>,
+    /// Its script goes out as a whole.
+    whole: bool,
+    /// Why it has no answer.
+    last: Option<RemoteError>,
+}
+
+/// What goes to one node in a round.
+struct Group {
+    node: Arc<Node>,
+    /// Whether it may be asked at all.
+    asked: Result<(), RemoteError>,
+    calls: Vec<Waiting>,
+}
+
+/// What the answer to one command means for its call.
+enum Next {
+    Done(Reply),
+    Failed(RemoteError),
+    /// At once, with what is known now.
+    Again {
+        ask: Option<Arc<Node>>,
+        whole: bool,
+    },
+    /// After a pause, and after asking who is in charge.
+    Later(RemoteError),
+}
+
+impl Connection {
+    /// Finds the servers.
+    pub(crate) async fn open(
+        address: Address,
+        eviction: Eviction,
+        retry_after: Duration,
+        deadline: Deadline,
+    ) -> Result<(Connection, Capabilities), RemoteError> {
+        let topology = Topology::new(address, eviction)?;
+        topology.refresh(deadline).await?;
+        let nodes = topology.owners();
+        let all = join_all(nodes.iter().map(|node| node.capabilities(deadline))).await;
+        let mut common: Option<Capabilities> = None;
+        for capabilities in all {
+            let own = capabilities?.as_ref().clone();
+            common = Some(match common {
+                Some(common) => common.common(own),
+                None => own,
+            });
+        }
+        let common =
+            common.ok_or_else(|| RemoteError::new(ErrorKind::MissingSlots, "the cluster has no slots"))?;
+        let counts = Counts::default();
+        Ok((Connection { topology, circuits: Circuits::new(retry_after), counts }, common))
+    }
+
+    /// The answer to one call.
+    pub(crate) async fn call(&self, call: Call, confirm: Option<u32>, deadline: Deadline) -> Answer {
+        let answers = self.batch(&[call], confirm, deadline).await;
+        answers.into_iter().next().unwrap_or_else(|| Err(RemoteError::new(ErrorKind::Protocol, "no answer")))
+    }
+
+    /// The answers to several, in their order. Calls with the same key are carried out in their order; others in any. With `confirm`, each is
+    /// sent on a connection on which it is then waited for so many replicas ([`Reply::replicas`] says how many there were).
+    pub(crate) async fn batch(
+        &self,
+        calls: &[Call],
+        confirm: Option<u32>,
+        deadline: Deadline,
+    ) -> Vec<Answer> {
+        self.counts.calls.fetch_add(calls.len() as u64, Relaxed);
+        let mut answers: Vec<Option<Answer>> = vec![None; calls.len()];
+        let mut waiting: Vec<Waiting> =
+            (0..calls.len()).map(|index| Waiting { index, ask: None, whole: false, last: None }).collect();
+        let (mut pause, mut redirections, mut first) = (PAUSE.0, 0, true);
+        // A node that hangs takes all of a call's time, so that none is left to look for its successor: the next one to try does so first.
+        if self.circuits.due() {
+            drop(self.topology.refresh(deadline.within(deadline.left() / 2)).await);
+        }
+        while !waiting.is_empty() {
+            let (groups, unowned) = self.groups(waiting, calls, first, &mut answers);
+            first = false;
+            waiting = unowned;
+            let (mut refresh, mut wait) = (!waiting.is_empty(), !waiting.is_empty());
+            let sent = join_all(groups.into_iter().map(|group| self.send(group, calls, confirm, deadline)));
+            for (mut call, next) in sent.await.into_iter().flatten() {
+                match next {
+                    Next::Done(reply) => answers[call.index] = Some(Ok(reply)),
+                    Next::Failed(error) => {
+                        answers[call.index] = Some(Err(self.ended(error, calls, call.index)))
+                    }
+                    Next::Again { ask, whole } => {
+                        refresh |= !whole && ask.is_none();
+                        (call.ask, call.whole) = (ask, whole);
+                        waiting.push(call);
+                    }
+                    Next::Later(error) => {
+                        (refresh, wait) = (true, true);
+                        call.ask = None;
+                        call.last = Some(error);
+                        waiting.push(call);
+                    }
+                }
+            }
+            if waiting.is_empty() {
+                break;
+            }
+            // Calls of one key stay in their order.
+            waiting.sort_by_key(|call| call.index);
+            redirections += 1;
+            if wait || redirections > FAST_REDIRECTIONS {
+                deadline.pause(pause).await;
+                pause = (pause * 2).min(PAUSE.1);
+            }
+            if refresh {
+                // What it could not find out shows in the next round.
+                if let Err(error) = self.topology.refresh(deadline).await {
+                    for call in &mut waiting {
+                        call.last.get_or_insert_with(|| error.clone());
+                    }
+                }
+            }
+            if deadline.is_over() {
+                for call in waiting.drain(..) {
+                    let error = self.late(call.last, calls, call.index);
+                    answers[call.index] = Some(Err(error));
+                }
+            }
+        }
+        let none = || Err(RemoteError::new(ErrorKind::Protocol, "no answer"));
+        answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect()
+    }
+
+    /// The calls of each node, and those whose slot nobody is known to serve. In the first round those are answered whose node is known not to
+    /// answer.
+    fn groups(
+        &self,
+        waiting: Vec<Waiting>,
+        calls: &[Call],
+        first: bool,
+        answers: &mut [Option<Answer>],
+    ) -> (Vec<Group>, Vec<Waiting>) {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut unowned = Vec::new();
+        let may_ask = |name: &Arc<str>| if first { self.circuits.ask(name) } else { Ok(()) };
+        let (known, quiet) = (self.topology.known(), !first || self.circuits.is_quiet());
+        for mut call in waiting {
+            let index = call.index;
+            let slot = self.topology.slot(&calls[index].key);
+            // One slot without a node does not keep the others from theirs.
+            let served = if quiet { Ok(()) } else { may_ask(&name_of(slot)) };
+            let asked = served.and_then(|()| match call.ask.as_ref().or_else(|| known.owner(slot)) {
+                None => {
+                    let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}"));
+                    call.last.get_or_insert(error.at(&self.topology.name()));
+                    unowned.push(call);
+                    Ok(())
+                }
+                Some(node) => {
+                    let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, node));
+                    let at = at.unwrap_or_else(|| {
+                        let asked = may_ask(&node.name);
+                        groups.push(Group { node: Arc::clone(node), asked, calls: Vec::new() });
+                        groups.len() - 1
+                    });
+                    let group = &mut groups[at];
+                    group.asked.clone().map(|()| group.calls.push(call))
+                }
+            });
+            if let Err(error) = asked {
+                answers[index] = Some(Err(error.with_key(&calls[index].key)));
+            }
+        }
+        groups.retain(|group| !group.calls.is_empty());
+        (groups, unowned)
+    }
+
+    /// A round's pipeline to one node.
+    async fn send(
+        &self,
+        group: Group,
+        calls: &[Call],
+        confirm: Option<u32>,
+        deadline: Deadline,
+    ) -> Vec<(Waiting, Next)> {
+        let Group { node, calls: group, .. } = group;
+        self.counts.pipelines.fetch_add(1, Relaxed);
+        let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
+        let replies = match node.send(commands, confirm, deadline).await {
+            Ok(replies) => replies,
+            Err(Lost { error, sent }) => return self.lost(&error, sent, group, calls),
+        };
+        let (mut served, quiet) = (false, self.circuits.is_quiet());
+        let nexts = group.into_iter().zip(replies).map(|(call, reply)| {
+            let next = match reply {
+                Ok(reply) => {
+                    served = true;
+                    if !quiet {
+                        self.circuits.answered(&name_of(self.topology.slot(&calls[call.index].key)));
+                    }
+                    Next::Done(reply)
+                }
+                Err(error) => self.redirected(&error, &node, &calls[call.index].key, &call),
+            };
+            (call, next)
+        });
+        let nexts = nexts.collect();
+        if served {
+            self.circuits.answered(&node.name);
+        }
+        nexts
+    }
+
+    /// The whole pipeline came to nothing.
+    fn lost(
+        &self,
+        error: &RemoteError,
+        sent: bool,
+        group: Vec<Waiting>,
+        calls: &[Call],
+    ) -> Vec<(Waiting, Next)> {
+        // What another attempt will not change.
+        let hopeless = !error.kind().is_outage();
+        let next = |call: &Waiting| {
+            let error = if sent { error.clone().in_doubt() } else { error.clone() };
+            if hopeless || (sent && !calls[call.index].repeatable) {
+                return Next::Failed(error);
+            }
+            self.counts.again.fetch_add(1, Relaxed);
+            Next::Later(error)
+        };
+        group.into_iter().map(|call| (next(&call), call)).map(|(next, call)| (call, next)).collect()
+    }
+
+    /// What an error means that a server answered to one command: none of these was carried out.
+    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, key: &[u8], call: &Waiting) -> Next {
+        let details = error.details().unwrap_or_default();
+        match error.code() {
+            "MOVED" | "ASK" => {
+                self.counts.redirected.fetch_add(1, Relaxed);
+                let place = details.split_whitespace().nth(1).unwrap_or_default();
+                match self.topology.at(place, node) {
+                    Ok(to) if error.code() == "ASK" => Next::Again { ask: Some(to), whole: call.whole },
+                    Ok(to) => {
+                        self.topology.moved(self.topology.slot(key), &to);
+                        Next::Again { ask: None, whole: call.whole }
+                    }
+                    Err(error) => Next::Failed(error),
+                }
+            }
+            "NOSCRIPT" if !call.whole => {
+                self.counts.scripts.fetch_add(1, Relaxed);
+                Next::Again { ask: call.ask.clone(), whole: true }
+            }
+            "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "LOADING" | "READONLY" => {
+                self.counts.again.fetch_add(1, Relaxed);
+                Next::Later(RemoteError::from_server(error).at(&node.name))
+            }
+            _ => Next::Failed(RemoteError::from_server(error).at(&node.name)),
+        }
+    }
+
+    /// The error of a call that the deadline ended: what kept it from its answer.
+    fn late(&self, last: Option<RemoteError>, calls: &[Call], index: usize) -> RemoteError {
+        let error = last.unwrap_or_else(|| {
+            RemoteError::new(ErrorKind::Timeout, "the deadline passed").at(&self.topology.name())
+        });
+        self.ended(error, calls, index)
+    }
+
+    fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
+        self.counts.failed.fetch_add(1, Relaxed);
+        // Those that an answer came with at once need no circuit.
+        let at_once = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NoReplicas);
+        if error.kind().is_outage() && !at_once {
+            let name = match error.kind() {
+                ErrorKind::MissingSlots => name_of(self.topology.slot(&calls[index].key)),
+                _ => error.node().map_or_else(|| self.topology.name(), Arc::from),
+            };
+            self.circuits.failed(&name, &error);
+        }
+        error.with_key(&calls[index].key)
+    }
+}
+
+/// What a slot is called where nodes have names.
+fn name_of(slot: u16) -> Arc<str> {
+    format!("slot {slot}").into()
+}

@@ -1,0 +1,111 @@
+//! What is asked about an id, and what the answers mean.
+
+use super::token::Token;
+use crate::{
+    connection::{Call, Reply},
+    error::{ErrorKind, RemoteError},
+    key::{Kind, Namespace},
+    script::Script,
+};
+use redis::Value;
+use std::{sync::LazyLock, time::Duration};
+use windlass::{Tick, Verdict};
+
+static ADMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/dedup.lua")));
+static ADMIT_AT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/dedup_at.lua")));
+
+/// How ids are admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tier {
+    /// `SET key token NX GET PX window`: from 7.0 on.
+    Native,
+    /// A script that does the same.
+    Script,
+}
+
+/// A span in the engine's unit: 1 at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Millis(u64);
+
+impl Millis {
+    pub(crate) fn of(span: Duration) -> Millis {
+        Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1))
+    }
+}
+
+/// What the engine said of an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Said {
+    New,
+    /// It was admitted already, by this token.
+    Own,
+    Other,
+}
+
+impl Tier {
+    /// Admits an id for `window`. May be asked again with the same token: it changes nothing more.
+    pub(crate) fn admit(self, namespace: &Namespace, id: &[u8], token: &Token, window: Millis) -> Call {
+        let key = namespace.item(Kind::Dedup, id);
+        match self {
+            Tier::Native => {
+                // As large as it gets: 7 words, most of them short.
+                let mut command = redis::Cmd::with_capacity(7, key.len() + 48);
+                command.arg("SET").arg(key.as_slice()).arg(token.bytes());
+                command.arg("NX").arg("GET").arg("PX").arg(window.0);
+                Call::native(key, command, true)
+            }
+            Tier::Script => {
+                let window = window.0.to_string().into_bytes();
+                Call::script(key, &ADMIT, vec![token.bytes().to_vec(), window], true)
+            }
+        }
+    }
+
+    pub(crate) fn said(self, reply: &Reply, token: &Token) -> Result<Said, RemoteError> {
+        match (self, &reply.value) {
+            (Tier::Native, Value::Nil) | (Tier::Script, Value::Int(1)) => Ok(Said::New),
+            (Tier::Native, Value::BulkString(held)) if held == token.bytes() => Ok(Said::Own),
+            (Tier::Native, Value::BulkString(_)) | (Tier::Script, Value::Int(0)) => Ok(Said::Other),
+            (Tier::Script, Value::Int(2)) => Ok(Said::Own),
+            _ => Err(unexpected(&reply.value)),
+        }
+    }
+}
+
+/// Writes the token once more, without changing when it ends. What it changes nothing for is not sent to replicas, and so
+/// cannot be waited for: this is.
+pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call {
+    let key = namespace.item(Kind::Dedup, id);
+    let mut command = redis::cmd("SET");
+    command.arg(key.as_slice()).arg(token.bytes()).arg("XX").arg("KEEPTTL");
+    Call::native(key, command, true)
+}
+
+/// Whether an id is there.
+pub(crate) fn contains(namespace: &Namespace, id: &[u8]) -> Call {
+    let key = namespace.item(Kind::Dedup, id);
+    let mut command = redis::cmd("EXISTS");
+    command.arg(key.as_slice());
+    Call::native(key, command, true)
+}
+
+/// Admits an id at a time that the caller says, in milliseconds.
+pub(crate) fn admit_at(namespace: &Namespace, id: &[u8], now: u64, window: Duration) -> Call {
+    let arguments = vec![now.to_string().into_bytes(), window.as_millis().to_string().into_bytes()];
+    // Not again: a second answer would say that it is a duplicate of itself.
+    Call::script(namespace.item(Kind::DedupAt, id), &ADMIT_AT, arguments, false)
+}
+
+pub(crate) fn said_at(reply: &Reply) -> Result<Verdict, RemoteError> {
+    match reply.value {
+        Value::Int(-1) => Ok(Verdict::Fresh),
+        Value::Int(ms) => {
+            Ok(Verdict::Duplicate { first_seen: u64::try_from(ms).ok().and_then(Tick::from_millis) })
+        }
+        _ => Err(unexpected(&reply.value)),
+    }
+}
+
+fn unexpected(value: &Value) -> RemoteError {
+    RemoteError::new(ErrorKind::Protocol, format!("{value:?}"))
+}

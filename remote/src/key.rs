@@ -1,0 +1,139 @@
+//! Names of keys in the server.
+//!
+//! `wl:<kind>:<namespace>:<item>` where an item has a key of its own: no hash tag, so that the items of a namespace spread over all slots.
+//! `wl:{<namespace>:<bucket>}:<kind>:<part>` where several keys are used together and have to be in one slot.
+//!
+//! A namespace has no `:`, so its end is unambiguous, and an item, which is last, may have any bytes. An item with a `{` would make a tag
+//! of its own, and who chooses items could so put all of them into one slot: it is preceded by `{}`, an empty tag, with which the whole
+//! key counts. As an item without `{` never gets one, no two items have one key.
+
+use windlass::ConfigError;
+
+/// What a key is for: its second word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Dedup,
+    /// .. by logical time.
+    DedupAt,
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        match self {
+            Kind::Dedup => "d",
+            Kind::DedupAt => "d@",
+        }
+    }
+}
+
+/// The name of a set of items: those of another namespace are others, also with the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Namespace(String);
+
+impl Namespace {
+    pub(crate) const MAX_LEN: usize = 64;
+
+    pub(crate) fn new(name: &str) -> Result<Namespace, ConfigError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+        if (1..=Self::MAX_LEN).contains(&name.len()) && name.bytes().all(fits) {
+            return Ok(Namespace(name.to_owned()));
+        }
+        Err(ConfigError {
+            field: "namespace",
+            value: format!("{name:?}"),
+            limit: format!("1 to {} of A-Z a-z 0-9 _ - .", Self::MAX_LEN),
+        })
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key of an item that has one of its own.
+    pub(crate) fn item(&self, kind: Kind, item: &[u8]) -> Vec<u8> {
+        let mut key = Vec::with_capacity(8 + self.0.len() + item.len());
+        for word in ["wl:", kind.word(), ":", &self.0, ":"] {
+            key.extend_from_slice(word.as_bytes());
+        }
+        if item.contains(&b'{') {
+            key.extend_from_slice(b"{}");
+        }
+        key.extend_from_slice(item);
+        key
+    }
+}
+
+/// Slots of a cluster.
+pub(crate) const SLOTS: u16 = 16384;
+
+/// The slot of a key: CRC-16/XMODEM of its tag, or of all of it, modulo 16384.
+pub(crate) fn slot(key: &[u8]) -> u16 {
+    let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
+        let rest = &key[open + 1..];
+        let close = rest.iter().position(|&byte| byte == b'}')?;
+        (close > 0).then(|| &rest[..close])
+    });
+    let crc = tag.unwrap_or(key).iter().fold(0u16, |crc, &byte| {
+        let [high, _] = crc.to_be_bytes();
+        (crc << 8) ^ CRC[usize::from(high ^ byte)]
+    });
+    crc % SLOTS
+}
+
+/// What the polynomial 0x1021 makes of each byte.
+static CRC: [u16; 256] = {
+    let mut table = [0; 256];
+    let (mut at, mut byte) = (0, 0u16);
+    while at < 256 {
+        let (mut crc, mut bit) = (byte << 8, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
+            bit += 1;
+        }
+        table[at] = crc;
+        at += 1;
+        byte += 1;
+    }
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn namespace(name: &str) -> Namespace {
+        Namespace::new(name).expect("a namespace")
+    }
+
+    /// The check value of CRC-16/XMODEM, and slots that a server's `CLUSTER KEYSLOT` gave.
+    #[test]
+    fn slots() {
+        assert_eq!(slot(b"123456789"), 0x31c3);
+        assert_eq!(slot(b"foo"), 12182);
+        assert_eq!(slot(b"{foo}bar"), 12182);
+        assert_eq!(slot(b"a{}{foo}"), slot(b"a{}{foo}"));
+        assert_ne!(slot(b"a{}{foo}"), slot(b"foo"));
+        assert_eq!(slot(b""), 0);
+    }
+
+    #[test]
+    fn namespaces_are_checked() {
+        for name in ["", "a:b", "a{b", "a b", "ü", &"a".repeat(65)] {
+            let error = Namespace::new(name).expect_err("refused");
+            assert_eq!(error.field, "namespace");
+        }
+        assert_eq!(namespace("orders-v2_eu.west").as_str(), "orders-v2_eu.west");
+    }
+
+    #[test]
+    fn items_have_no_tag_of_their_own() {
+        let orders = namespace("orders");
+        assert_eq!(orders.item(Kind::Dedup, b"4711"), b"wl:d:orders:4711");
+        assert_eq!(orders.item(Kind::Dedup, b"{a}4711"), b"wl:d:orders:{}{a}4711");
+        let slots: Vec<u16> =
+            (0..100).map(|i| slot(&orders.item(Kind::Dedup, format!("{{a}}{i}").as_bytes()))).collect();
+        assert!(slots.iter().any(|&other| other != slots[0]));
+        assert_ne!(orders.item(Kind::Dedup, b"{}a"), orders.item(Kind::Dedup, b"a"));
+        assert_ne!(orders.item(Kind::Dedup, b"{a"), orders.item(Kind::Dedup, b"{}{a"));
+    }
+}

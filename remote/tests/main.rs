@@ -1,0 +1,11 @@
+//! The client against real servers on loopback.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // clippy knows tests only by their attribute
+
+mod connecting;
+mod dedup;
+mod proxy;
+mod servers;
+#[path = "../../tests/common/streams.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod streams;

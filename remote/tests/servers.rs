@@ -1,0 +1,348 @@
+//! Real servers, on loopback, which end with the test that has started them.
+
+use std::{
+    fs,
+    io::Write,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+
+/// Whether there is a `redis-server`. If not, the tests that want one say so and pass; with `WINDLASS_REQUIRE_REDIS=1` they fail.
+pub(crate) fn available() -> bool {
+    let found = |program: &str| {
+        let status =
+            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if found("redis-server") && found("redis-cli") {
+        return true;
+    }
+    let required = std::env::var_os("WINDLASS_REQUIRE_REDIS").is_some_and(|value| value == "1");
+    assert!(!required, "redis-server is absent");
+    // Not println!: the test harness would keep that to itself.
+    writeln!(std::io::stderr(), "SKIPPED: redis-server is absent").expect("stderr is open");
+    false
+}
+
+/// Asks until it is so, for 30 s.
+#[track_caller]
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// .. without keeping other tasks waiting.
+pub(crate) async fn until_async<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
+    let begun = Instant::now();
+    while !is_so().await {
+        assert!(begun.elapsed() < Duration::from_secs(30), "not within 30 s: {what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// A folder that goes with its owner.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("windlass-remote-{}-{}", std::process::id(), NEXT.fetch_add(1, Relaxed));
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A port that nobody listens on at this moment.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// A `redis-server`. It keeps nothing on disk.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+    password: Option<String>,
+    folder: Folder,
+}
+
+impl Server {
+    /// With these settings beside the port, as on its command line.
+    pub(crate) fn start(settings: &[&str]) -> Server {
+        Self::start_at(None, settings)
+    }
+
+    /// At a port where another one was.
+    pub(crate) fn start_at(port: Option<u16>, settings: &[&str]) -> Server {
+        for _ in 0..10 {
+            let port = port.unwrap_or_else(free_port);
+            let mut arguments: Vec<String> =
+                ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"]
+                    .map(str::to_owned)
+                    .to_vec();
+            arguments.extend(settings.iter().map(|&word| word.to_owned()));
+            if settings.contains(&"--cluster-enabled") {
+                arguments.extend(["--cluster-port".into(), free_port().to_string()]);
+            }
+            if let Some(server) = Self::spawn(port, &arguments, settings) {
+                return server;
+            }
+        }
+        panic!("redis-server does not start with {settings:?}");
+    }
+
+    fn spawn(port: u16, arguments: &[String], settings: &[&str]) -> Option<Server> {
+        let folder = Folder::new();
+        let log = fs::File::create(folder.0.join("log")).expect("a file");
+        let child = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"])
+            .arg(&folder.0)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("redis-server starts");
+        let at = |name: &str| settings.iter().position(|&word| word == name);
+        let password = at("--requirepass").map(|at| settings[at + 1].to_owned());
+        let mut server = Server { child, port, password, folder };
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) {
+            if server.child.try_wait().expect("a child").is_some() {
+                return None; // the port was taken
+            }
+            let answer = server.cli(&["PING"]);
+            if answer.contains("PONG") || answer.contains("MASTERDOWN") || answer.contains("NOPERM") {
+                return Some(server);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    /// What redis-cli prints.
+    pub(crate) fn cli(&self, words: &[&str]) -> String {
+        let mut command = Command::new("redis-cli");
+        command.args(["-p", &self.port.to_string()]);
+        if let Some(password) = &self.password {
+            command.args(["--no-auth-warning", "-a", password]);
+        }
+        let output = command.args(words).stdin(Stdio::null()).output().expect("redis-cli runs");
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    }
+
+    pub(crate) fn at(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("redis://{}", self.at())
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([name, &self.child.id().to_string()]).status();
+        assert!(status.expect("kill runs").success(), "kill {name}");
+    }
+
+    /// It answers nothing, and keeps its connections.
+    pub(crate) fn stall(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    /// SIGKILL. What it had is gone.
+    pub(crate) fn kill(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+
+    /// Another server in its place, at the same port.
+    pub(crate) fn restart(&mut self, settings: &[&str]) {
+        self.kill();
+        *self = Self::start_at(Some(self.port), settings);
+    }
+
+    /// A replica of it, once it has all that it has.
+    pub(crate) fn replica(&self, settings: &[&str]) -> Server {
+        let replica = Server::start(settings);
+        replica.cli(&["REPLICAOF", "127.0.0.1", &self.port.to_string()]);
+        until("the replica follows", || {
+            replica.cli(&["INFO", "replication"]).contains("master_link_status:up")
+                && self.cli(&["INFO", "replication"]).contains("state=online")
+        });
+        replica
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Three primaries and a replica of each.
+pub(crate) struct Cluster {
+    pub(crate) servers: Vec<Server>,
+}
+
+impl Cluster {
+    pub(crate) fn start(node_timeout: Duration) -> Cluster {
+        Self::start_with(node_timeout, &[])
+    }
+
+    pub(crate) fn start_with(node_timeout: Duration, settings: &[&str]) -> Cluster {
+        let timeout = node_timeout.as_millis().to_string();
+        let mut all = vec![
+            "--cluster-enabled",
+            "yes",
+            "--cluster-node-timeout",
+            &timeout,
+            "--cluster-replica-validity-factor",
+            "0",
+        ];
+        all.extend(settings);
+        let servers: Vec<Server> = (0..6).map(|_| Server::start(&all)).collect();
+        let mut command = Command::new("redis-cli");
+        command.args(["--cluster", "create"]).args(servers.iter().map(Server::at));
+        command.args(["--cluster-replicas", "1", "--cluster-yes"]).stdin(Stdio::null());
+        let output = command.output().expect("redis-cli runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        let cluster = Cluster { servers };
+        cluster.until_whole();
+        cluster
+    }
+
+    /// Until all say that all slots are served, and every primary has a replica.
+    pub(crate) fn until_whole(&self) {
+        until("the cluster is whole", || {
+            let nodes = self.servers[0].cli(&["CLUSTER", "NODES"]);
+            self.servers.iter().all(|server| server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok"))
+                && nodes.matches(" slave ").count() + nodes.matches(",slave ").count() == 3
+                && self
+                    .servers
+                    .iter()
+                    .filter(|server| server.cli(&["INFO", "replication"]).contains("state=online"))
+                    .count()
+                    == 3
+        });
+    }
+
+    pub(crate) fn address(&self) -> String {
+        let hosts: Vec<String> = self.servers.iter().map(Server::at).collect();
+        format!("redis+cluster://{}", hosts.join(","))
+    }
+
+    /// The server that serves a slot, by its place among them.
+    pub(crate) fn primary_of(&self, slot: u16) -> usize {
+        let key = self.servers.iter().position(|server| {
+            let nodes = server.cli(&["CLUSTER", "NODES"]);
+            let Some(own) = nodes.lines().find(|line| line.contains("myself")) else { return false };
+            own.contains("master")
+                && own.split_whitespace().skip(8).any(|range| {
+                    let (first, last) = range.split_once('-').unwrap_or((range, range));
+                    matches!((first.parse::<u16>(), last.parse::<u16>()), (Ok(first), Ok(last)) if (first..=last).contains(&slot))
+                })
+        });
+        key.expect("somebody serves it")
+    }
+
+    /// The replica of the server at `primary`.
+    pub(crate) fn replica_of(&self, primary: usize) -> usize {
+        let port = format!("master_port:{}\r", self.servers[primary].port);
+        let replica = self.servers.iter().position(|server| {
+            let info = server.cli(&["INFO", "replication"]);
+            info.contains("role:slave") && (info.contains(&port) || info.contains(port.trim()))
+        });
+        replica.expect("it has one")
+    }
+}
+
+/// A primary, a replica and three sentinels that look after them, under the name `main`.
+pub(crate) struct Sentinels {
+    pub(crate) primary: Server,
+    pub(crate) replica: Server,
+    sentinels: Vec<Sentinel>,
+}
+
+struct Sentinel {
+    child: Child,
+    port: u16,
+    #[expect(dead_code, reason = "goes with it")]
+    folder: Folder,
+}
+
+impl Drop for Sentinel {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+impl Sentinels {
+    pub(crate) fn start(down_after: Duration) -> Sentinels {
+        let primary = Server::start(&[]);
+        let replica = primary.replica(&[]);
+        let sentinels: Vec<Sentinel> = (0..3).map(|_| Self::sentinel(primary.port, down_after)).collect();
+        let cli = |port: u16, words: &[&str]| {
+            let output = Command::new("redis-cli").args(["-p", &port.to_string()]).args(words).output();
+            String::from_utf8_lossy(&output.expect("redis-cli runs").stdout).into_owned()
+        };
+        until("the sentinels know each other", || {
+            sentinels.iter().all(|sentinel| {
+                let known = cli(sentinel.port, &["SENTINEL", "SENTINELS", "main"]);
+                let replicas = cli(sentinel.port, &["SENTINEL", "REPLICAS", "main"]);
+                known.matches("runid").count() == 2 && replicas.contains(&replica.port.to_string())
+            })
+        });
+        Sentinels { primary, replica, sentinels }
+    }
+
+    fn sentinel(primary: u16, down_after: Duration) -> Sentinel {
+        let (folder, port) = (Folder::new(), free_port());
+        let settings = format!(
+            "port {port}\nbind 127.0.0.1\nsentinel monitor main 127.0.0.1 {primary} 2\n\
+             sentinel down-after-milliseconds main {}\nsentinel failover-timeout main 5000\n",
+            down_after.as_millis()
+        );
+        let path = folder.0.join("sentinel.conf");
+        fs::write(&path, settings).expect("writable");
+        let log = fs::File::create(folder.0.join("log")).expect("a file");
+        let child = Command::new("redis-server")
+            .arg(&path)
+            .arg("--sentinel")
+            .stdin(Stdio::null())
+            .stdout(log)
+            .spawn();
+        Sentinel { child: child.expect("redis-server starts"), port, folder }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        let hosts: Vec<String> =
+            self.sentinels.iter().map(|sentinel| format!("127.0.0.1:{}", sentinel.port)).collect();
+        format!("redis+sentinel://{}/main", hosts.join(","))
+    }
+}
+
+impl Server {
+    /// What it wrote, for a test that fails.
+    #[allow(dead_code, reason = "for whoever looks for a fault")]
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(Path::new(&self.folder.0).join("log")).unwrap_or_default()
+    }
+}
