@@ -153,6 +153,7 @@ impl Drop for Temporary {
 
 #[cfg(test)]
 #[path = "../../tests/hardening/memory.rs"]
+#[allow(dead_code)] // the tests here use a part
 mod memory;
 
 #[cfg(test)]

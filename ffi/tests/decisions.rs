@@ -870,7 +870,7 @@ fn snapshots_of_limits(kind: &str, events: &[(u64, String)]) -> String {
             for (i, (ms, id)) in (0_u64..).zip(events) {
                 let number: u64 = id.parse().expect("a number");
                 let keys = [seed.hash(id), seed.hash(number % 16)];
-                set.check_at(&keys, 1 + i % 3, windlass::Tick(ms * 1_000_000));
+                let _ = set.check_at(&keys, 1 + i % 3, windlass::Tick(ms * 1_000_000));
             }
             set.set_quota_at("user", less, now).expect("in range");
             let write = |of: &LimitSet, out: &mut Vec<u8>, now, wall| {

@@ -1,5 +1,5 @@
 //! Candidates of bounded memory: no count is another's, no key has two slots, bounds hold whoever stalls where. Protocol:
-//! `src/topk/bounded/slots.rs`.
+//! `src/topk/bounded/{slots,saved}.rs`.
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 use crate::common::{bounded, bounded_by_two};

@@ -1,4 +1,4 @@
-//! Rate limiters: totals under several threads, clients that expire while they are used. Protocol: `src/limit/{word,ring,logs}.rs`; the
+//! Rate limiters: totals under several threads, clients that expire while they are used. Protocol: `src/limit/{word,ring,logs,logs/kept}.rs`; the
 //! table's own is that of the other models.
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 

@@ -1,4 +1,4 @@
-//! Sets of limits: all or nothing, what is given back, holds. Protocol: `src/limit/set/{admit,refunds,hold}.rs`, `src/limit/tat.rs`.
+//! Sets of limits: all or nothing, what is given back, holds. Protocol: `src/limit/set/{admit,refunds,hold,snapshot}.rs`, `src/limit/tat.rs`.
 #![allow(clippy::unwrap_used)] // clippy knows tests only by their attribute
 
 use crate::common::{EMPTY, bounded};

@@ -66,6 +66,7 @@ fn start(args: &LimitArgs, mut loaded: Option<&mut Loaded>) -> Result<(Judge, Co
         let clients = judge.is_keyed().then(Clients::default);
         return Ok((judge, Counts { clients, ..Counts::default() }));
     };
+    #[allow(clippy::redundant_closure)] // by itself it is of one lifetime
     let clients = if judge.is_keyed() { Some(loaded.read(|part| Clients::read(part))?) } else { None };
     loaded.end()?;
     let Saved { events, allowed, denied, judge: saved } = loaded.counts()?;
