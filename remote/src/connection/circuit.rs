@@ -75,7 +75,7 @@ impl Circuits {
     /// The node did not answer a call, or not with what was asked, until its deadline.
     pub(crate) fn failed(&self, node: &Arc<str>, error: &RemoteError) {
         let mut open = self.lock();
-        let circuit = Open { until: Instant::now() + self.interval, trial: false, error: error.clone() };
+        let circuit = Open { until: Instant::now() + self.interval, trial: false, error: error.for_others() };
         open.insert(Arc::clone(node), circuit);
         self.count.store(open.len(), Relaxed); // as above
     }
@@ -104,12 +104,13 @@ mod tests {
     #[test]
     fn one_call_tries() {
         let (node, other): (Arc<str>, Arc<str>) = ("a:1".into(), "b:1".into());
-        let error = RemoteError::new(ErrorKind::Timeout, "no");
+        let error = RemoteError::new(ErrorKind::Timeout, "no").in_doubt();
+        assert!(error.may_be_done() && !error.for_others().may_be_done());
         let circuits = Circuits::new(Duration::from_secs(3600));
         assert_eq!((circuits.due(), circuits.ask(&node)), (false, Ok(())));
         circuits.failed(&node, &error);
         assert!(!circuits.due());
-        assert_eq!((circuits.ask(&node), circuits.ask(&other)), (Err(error.clone()), Ok(())));
+        assert_eq!((circuits.ask(&node), circuits.ask(&other)), (Err(error.for_others()), Ok(())));
         circuits.answered(&node);
         assert_eq!(circuits.ask(&node), Ok(()));
 
@@ -117,7 +118,7 @@ mod tests {
         let circuits = Circuits::new(Duration::ZERO);
         circuits.failed(&node, &error);
         assert!(circuits.due());
-        assert_eq!((circuits.ask(&node), circuits.ask(&node)), (Ok(()), Err(error.clone())));
+        assert_eq!((circuits.ask(&node), circuits.ask(&node)), (Ok(()), Err(error.for_others())));
         assert!(circuits.due());
         assert_eq!(circuits.ask(&node), Ok(()));
     }

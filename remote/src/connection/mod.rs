@@ -28,6 +28,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::time::Instant;
 use topology::Topology;
 
 /// Between rounds, if there is no other place to go to: at first, and at most.
@@ -244,12 +245,16 @@ impl Connection {
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
-        let Group { node, calls: group, .. } = group;
+        let (Group { node, calls: group, .. }, begun) = (group, Instant::now());
         self.counts.pipelines.fetch_add(1, Relaxed);
         let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
         let replies = match node.send(commands, confirm, deadline).await {
             Ok(replies) => replies,
-            Err(Lost { error, sent }) => return self.lost(&error, sent, group, calls),
+            Err(Lost { error, sent }) => {
+                // It is slow, or lost a connection: no reason to keep others from it.
+                let error = if node.has_answered(begun) { error.though_alive() } else { error };
+                return self.lost(&error, sent, group, calls);
+            }
         };
         let (mut served, quiet) = (false, self.circuits.is_quiet());
         let nexts = group.into_iter().zip(replies).map(|(call, reply)| {
@@ -284,8 +289,13 @@ impl Connection {
         let hopeless = !error.kind().is_outage();
         let next = |call: &Waiting| {
             let error = if sent { error.clone().in_doubt() } else { error.clone() };
-            if hopeless || (sent && !calls[call.index].repeatable) {
+            if hopeless {
                 return Next::Failed(error);
+            }
+            if sent && !calls[call.index].repeatable {
+                // A connection that was lost says little of its node: whoever comes next finds out.
+                let lost = error.kind() == ErrorKind::Unreachable;
+                return Next::Failed(if lost { error.though_alive() } else { error });
             }
             self.counts.again.fetch_add(1, Relaxed);
             Next::Later(error)
@@ -331,9 +341,7 @@ impl Connection {
 
     fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
         self.counts.failed.fetch_add(1, Relaxed);
-        // Those that an answer came with at once need no circuit.
-        let at_once = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NoReplicas);
-        if error.kind().is_outage() && !at_once {
+        if error.is_silence() {
             let name = match error.kind() {
                 ErrorKind::MissingSlots => name_of(self.topology.slot(&calls[index].key)),
                 _ => error.node().map_or_else(|| self.topology.name(), Arc::from),

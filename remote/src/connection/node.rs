@@ -30,6 +30,8 @@ pub(crate) struct Node {
     connecting: tokio::sync::Mutex<()>,
     idle: Mutex<Vec<Live>>,
     confirming: Semaphore,
+    /// When it last answered, on whatever connection.
+    answered: Mutex<Option<Instant>>,
 }
 
 /// What a server must be like.
@@ -66,12 +68,18 @@ impl Node {
             connecting: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             confirming: Semaphore::new(CONFIRMING),
+            answered: Mutex::default(),
         })
     }
 
     /// What it said of itself when it was last connected to; connects if it is not.
     pub(crate) async fn capabilities(&self, deadline: Deadline) -> Result<Arc<Capabilities>, RemoteError> {
         Ok(self.live(deadline).await?.capabilities)
+    }
+
+    /// Whether it has answered anybody since.
+    pub(crate) fn has_answered(&self, since: Instant) -> bool {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at > since)
     }
 
     /// Sends commands that need no key, and gives their answers.
@@ -166,7 +174,9 @@ impl Node {
         let answers = deadline.of(connection.send_packed_commands(pipeline, 0, pipeline.len())).await;
         let error = match answers {
             Ok(Ok(answers)) => {
-                *live.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                let now = Instant::now();
+                *live.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
                 return Ok(answers);
             }
             Ok(Err(error)) => RemoteError::from_redis(&error),
