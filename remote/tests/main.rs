@@ -4,6 +4,7 @@
 
 mod connecting;
 mod dedup;
+mod limit;
 mod proxy;
 mod servers;
 #[path = "../../tests/common/streams.rs"]
