@@ -17,6 +17,9 @@ pub(crate) enum Kind {
     DedupAt,
     /// By its algorithm: states of different ones do not mix.
     Limit(&'static str),
+    Fifo,
+    Count,
+    Top,
 }
 
 impl Kind {
@@ -25,6 +28,9 @@ impl Kind {
             Kind::Dedup => "d",
             Kind::DedupAt => "d@",
             Kind::Limit(word) => word,
+            Kind::Fifo => "q",
+            Kind::Count => "c",
+            Kind::Top => "t",
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The reference answers: real logs, decision for decision, by the scripts.
 
-use super::connect;
 use crate::{
     servers::{Server, available},
     streams,

@@ -208,7 +208,7 @@ async fn reports_come_by_themselves() {
     .await;
     // Near the limit it asks.
     for _ in 0..60 {
-        drop(reporting.check("ann", 1).await.expect("an answer"));
+        reporting.check("ann", 1).await.expect("an answer");
     }
     let peek = asking.peek("ann", 0).await.expect("an answer");
     assert!(matches!(peek, Admission::Allowed { remaining: 0, .. }), "{peek:?}");
