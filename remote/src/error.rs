@@ -88,17 +88,14 @@ struct Inner {
     key: Option<Vec<u8>>,
     detail: String,
     may_be_done: bool,
+    /// The node answers others: it is not down.
+    alive: bool,
 }
 
 impl RemoteError {
     pub(crate) fn new(kind: ErrorKind, detail: impl Into<String>) -> RemoteError {
-        RemoteError(Box::new(Inner {
-            kind,
-            node: None,
-            key: None,
-            detail: detail.into(),
-            may_be_done: false,
-        }))
+        let (detail, node, key) = (detail.into(), None, None);
+        RemoteError(Box::new(Inner { kind, node, key, detail, may_be_done: false, alive: false }))
     }
 
     pub(crate) fn at(mut self, node: &Arc<str>) -> RemoteError {
@@ -109,6 +106,27 @@ impl RemoteError {
     pub(crate) fn with_key(mut self, key: &[u8]) -> RemoteError {
         self.0.key = Some(key.to_vec());
         self
+    }
+
+    /// Says that the node has answered others in the meantime.
+    pub(crate) fn though_alive(mut self) -> RemoteError {
+        self.0.alive = true;
+        self
+    }
+
+    /// What others are told meanwhile, who do not ask: surely nothing was done for them.
+    pub(crate) fn for_others(&self) -> RemoteError {
+        let mut error = self.clone();
+        let Inner { key, detail, may_be_done, .. } = &mut *error.0;
+        (*key, *may_be_done) = (None, false);
+        *detail = format!("not asked, since a call before was told: {detail}");
+        error
+    }
+
+    /// Whether the node should not be asked for a while: it did not answer. (One that refuses does so at once.)
+    pub(crate) fn is_silence(&self) -> bool {
+        let at_once = matches!(self.0.kind, ErrorKind::OutOfMemory | ErrorKind::NoReplicas);
+        self.0.kind.is_outage() && !at_once && !self.0.alive
     }
 
     /// Says that nobody knows whether the server has carried it out.
@@ -177,6 +195,8 @@ fn of_code(code: &str, detail: &str) -> ErrorKind {
         "CLUSTERDOWN" if detail.contains("not served") || detail.contains("unbound") => {
             ErrorKind::MissingSlots
         }
+        // A slot on its way, of which some keys are here and some there.
+        "TRYAGAIN" => ErrorKind::MissingSlots,
         "CLUSTERDOWN" | "MASTERDOWN" => ErrorKind::ClusterDown,
         "WRONGTYPE" => ErrorKind::WrongType,
         "READONLY" => ErrorKind::ReadOnly,

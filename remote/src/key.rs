@@ -101,12 +101,28 @@ pub(crate) fn slot(key: &[u8]) -> u16 {
         (close > 0).then(|| &rest[..close])
     });
     let crc = tag.unwrap_or(key).iter().fold(0u16, |crc, &byte| {
-        (0..8).fold(crc ^ (u16::from(byte) << 8), |crc, _| {
-            if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 }
-        })
+        let [high, _] = crc.to_be_bytes();
+        (crc << 8) ^ CRC[usize::from(high ^ byte)]
     });
     crc % SLOTS
 }
+
+/// What the polynomial 0x1021 makes of each byte.
+static CRC: [u16; 256] = {
+    let mut table = [0; 256];
+    let (mut at, mut byte) = (0, 0u16);
+    while at < 256 {
+        let (mut crc, mut bit) = (byte << 8, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 };
+            bit += 1;
+        }
+        table[at] = crc;
+        at += 1;
+        byte += 1;
+    }
+    table
+};
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,48 @@
-//! windlass where one machine is not enough: Redis or Valkey as the engine.
+//! windlass where one machine is not enough: the same questions, answered by Redis or Valkey, single, with Sentinel, or as a Cluster. What
+//! replicates, shards and fails over is theirs; nothing of that is home-made here.
+//!
+//! | you ask | you use |
+//! |---|---|
+//! | has any of us seen this id in the last T? | [`RemoteDedup`] |
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use windlass_remote::{Remote, RemoteDedup};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), windlass_remote::RemoteError> {
+//! let remote = Remote::connect("redis://localhost").await?;
+//! let dedup = RemoteDedup::builder(&remote, "orders", Duration::from_secs(300)).build()?;
+//! assert!(dedup.observe("order-4711").await?.is_fresh());
+//! assert!(!dedup.observe("order-4711").await?.is_fresh());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Tiers
+//!
+//! The same question is asked in the way that the servers know; [`Remote::capabilities`] says what they can.
+//!
+//! | | in one process (`windlass`) | native commands | scripts |
+//! |---|---|---|---|
+//! | exact dedup | [`windlass::Dedup`] | `SET key token NX GET PX T`, from 7.0 on | the same as a script, before 7.0 |
+//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, milliseconds |
+//! | .. `first_seen` | told | unknown | unknown |
+//! | .. late events, `Refresh::OnDuplicate` | yes | no: arrival decides, and nothing is refreshed | no |
+//! | .. the answer is lost | cannot be | the token asks again | the token asks again |
+//!
+//! # Guarantees
+//!
+//! - **Every call ends by its deadline**, connecting included. What has to go elsewhere (MOVED, ASK, a new primary, a script that a server has not
+//!   seen) does so within it, command by command; what cannot be repeated without harm is not.
+//! - **A server that may forget early is refused** ([`Eviction`]), whenever a connection to it is made.
+//! - **Errors are typed, and name node and key** ([`RemoteError`]). Which of them are outages, for which a policy holds, says [`ErrorKind::is_outage`].
+//! - **One key for each decision**, by the server's clock. Items spread over all slots of a cluster.
+//! - A server that is lost takes along what it has not sent to a replica: see [`Level`]. A server that restarts without its data forgets all; let it have
+//!   persistence, or not restart by itself.
+//!
+//! Runs on tokio. Needs Redis 5 or newer, or Valkey.
+
 mod address;
 mod connection;
 mod count;

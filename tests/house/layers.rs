@@ -281,7 +281,7 @@ fn the_house_stands() {
 }
 
 /// The C ABI is a shell over the core's public face: it depends on nothing else and has no atomics of its own. (Its `unsafe`
-/// is for the pointers that come from C.) The tool has no `unsafe` at all.
+/// is for the pointers that come from C.) The tool and the client have no `unsafe` at all.
 #[test]
 fn the_shells_stand() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -291,7 +291,9 @@ fn the_shells_stand() {
     let needed: Vec<&str> = needed.filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
     assert_eq!(needed, ["windlass"]);
 
-    for (shell, first, has_unsafe) in [("ffi", "boundary.rs", true), ("cli", "main.rs", false)] {
+    for (shell, first, has_unsafe) in
+        [("ffi", "boundary.rs", true), ("cli", "main.rs", false), ("remote", "remote.rs", false)]
+    {
         let sources = sources(&root.join(shell).join("src"), "");
         assert!(sources.iter().any(|(path, _)| path == first), "{shell}/src/{first} is not found");
         for (path, source) in sources {
@@ -305,6 +307,32 @@ fn the_shells_stand() {
             assert!(found.is_none(), "{shell}/src/{path}: {found:?}");
         }
     }
+}
+
+/// Within the client: what a structure is asked goes through the connection, which knows none of them; and nobody but the connection, and the probe that
+/// it makes, sends anything. What connects is not told by a structure either.
+#[test]
+fn the_client_stands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("remote/src");
+    // Lowest first. A structure is a folder beside `connection`.
+    let low = ["error", "deadline", "script", "key", "address", "probe", "connection", "remote"];
+    let mut structures = 0;
+    for (path, source) in sources(&root, "") {
+        let module = path.split(['/', '.']).next().unwrap_or_default();
+        let Some(own) =
+            low.iter().position(|&name| name == module).or_else(|| (module != "lib").then_some(low.len()))
+        else {
+            continue;
+        };
+        structures += u32::from(own == low.len());
+        for named in read(&source).0 {
+            let [first, target, ..] = named.path.as_slice() else { continue };
+            let level = low.iter().position(|name| name == target).unwrap_or(low.len());
+            let up = first == "crate" && target != module && level >= own;
+            assert!(!up, "remote/src/{path}: {named:?} leads up or sideways");
+        }
+    }
+    assert!(structures > 0, "no structures are found");
 }
 
 /// The edges that there are have to be found, else their absence would mean nothing.

@@ -1,6 +1,6 @@
 //! One command for one key, as data: it may have to be sent more than once, to several nodes, in several forms.
 
-use crate::{key::slot, script::Script};
+use crate::script::Script;
 use redis::{ServerError, Value};
 use std::sync::LazyLock;
 
@@ -55,10 +55,6 @@ impl Call {
     ) -> Call {
         let key = keys.first().cloned().unwrap_or_default();
         Call { what: What::Script { script, keys, arguments }, key, repeatable }
-    }
-
-    pub(crate) fn slot(&self) -> u16 {
-        slot(&self.key)
     }
 
     /// What is sent, a script `whole` or by its digest.

@@ -1,4 +1,5 @@
-//! Nodes that did not answer are not asked by every call: one call in an interval tries, the others know at once.
+//! Nodes that did not answer are not asked by every call: one call in an interval tries, the others know at once. (And so with slots that
+//! nobody serves, whose name is their number.)
 
 use crate::error::RemoteError;
 use std::{
@@ -30,10 +31,15 @@ impl Circuits {
         Circuits { interval, open: Mutex::default(), count: AtomicUsize::new(0) }
     }
 
+    /// Whether everything answers, as far as it is known: then there is nothing to ask.
+    pub(crate) fn is_quiet(&self) -> bool {
+        // Relaxed: a hint. Who misses that a circuit has opened waits for its own deadline, as the one did that opened it.
+        self.count.load(Relaxed) == 0
+    }
+
     /// Whether it is time to try some node again: then one call may, and before it does it should be found out whether that node is still in charge.
     pub(crate) fn due(&self) -> bool {
-        // Relaxed: a hint. Who misses that a circuit has opened waits for its own deadline, as the one did that opened it.
-        if self.count.load(Relaxed) == 0 {
+        if self.is_quiet() {
             return false;
         }
         let (now, mut due) = (Instant::now(), false);
@@ -48,7 +54,7 @@ impl Circuits {
             (circuit.trial, circuit.until) = (true, now + self.interval);
             wanted
         });
-        self.count.store(open.len(), Relaxed); // as above; stores are ordered by the lock
+        self.count.store(open.len(), Relaxed); // as in `is_quiet`; stores are ordered by the lock
         due
     }
 
@@ -57,8 +63,8 @@ impl Circuits {
     /// # Errors
     /// What the last one that asked was told.
     pub(crate) fn ask(&self, node: &Arc<str>) -> Result<(), RemoteError> {
-        if self.count.load(Relaxed) == 0 {
-            return Ok(()); // as above
+        if self.is_quiet() {
+            return Ok(());
         }
         let mut open = self.lock();
         let Some(circuit) = open.get_mut(node) else { return Ok(()) };
@@ -69,15 +75,15 @@ impl Circuits {
     /// The node did not answer a call, or not with what was asked, until its deadline.
     pub(crate) fn failed(&self, node: &Arc<str>, error: &RemoteError) {
         let mut open = self.lock();
-        let circuit = Open { until: Instant::now() + self.interval, trial: false, error: error.clone() };
+        let circuit = Open { until: Instant::now() + self.interval, trial: false, error: error.for_others() };
         open.insert(Arc::clone(node), circuit);
-        self.count.store(open.len(), Relaxed); // as above; stores are ordered by the lock
+        self.count.store(open.len(), Relaxed); // as above
     }
 
     /// The node answered.
     pub(crate) fn answered(&self, node: &Arc<str>) {
-        if self.count.load(Relaxed) == 0 {
-            return; // as above
+        if self.is_quiet() {
+            return;
         }
         let mut open = self.lock();
         if open.remove(node).is_some() {
@@ -98,12 +104,13 @@ mod tests {
     #[test]
     fn one_call_tries() {
         let (node, other): (Arc<str>, Arc<str>) = ("a:1".into(), "b:1".into());
-        let error = RemoteError::new(ErrorKind::Timeout, "no");
+        let error = RemoteError::new(ErrorKind::Timeout, "no").in_doubt();
+        assert!(error.may_be_done() && !error.for_others().may_be_done());
         let circuits = Circuits::new(Duration::from_secs(3600));
         assert_eq!((circuits.due(), circuits.ask(&node)), (false, Ok(())));
         circuits.failed(&node, &error);
         assert!(!circuits.due());
-        assert_eq!((circuits.ask(&node), circuits.ask(&other)), (Err(error.clone()), Ok(())));
+        assert_eq!((circuits.ask(&node), circuits.ask(&other)), (Err(error.for_others()), Ok(())));
         circuits.answered(&node);
         assert_eq!(circuits.ask(&node), Ok(()));
 
@@ -111,7 +118,7 @@ mod tests {
         let circuits = Circuits::new(Duration::ZERO);
         circuits.failed(&node, &error);
         assert!(circuits.due());
-        assert_eq!((circuits.ask(&node), circuits.ask(&node)), (Ok(()), Err(error.clone())));
+        assert_eq!((circuits.ask(&node), circuits.ask(&node)), (Ok(()), Err(error.for_others())));
         assert!(circuits.due());
         assert_eq!(circuits.ask(&node), Ok(()));
     }

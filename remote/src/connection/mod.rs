@@ -28,6 +28,7 @@ use std::{
     },
     time::Duration,
 };
+use tokio::time::Instant;
 use topology::Topology;
 
 /// Between rounds, if there is no other place to go to: at first, and at most.
@@ -66,6 +67,14 @@ struct Waiting {
     whole: bool,
     /// Why it has no answer.
     last: Option<RemoteError>,
+}
+
+/// What goes to one node in a round.
+struct Group {
+    node: Arc<Node>,
+    /// Whether it may be asked at all.
+    asked: Result<(), RemoteError>,
+    calls: Vec<Waiting>,
 }
 
 /// What the answer to one command means for its call.
@@ -135,9 +144,7 @@ impl Connection {
             first = false;
             waiting = unowned;
             let (mut refresh, mut wait) = (!waiting.is_empty(), !waiting.is_empty());
-            let sent = join_all(
-                groups.into_iter().map(|(node, group)| self.send(node, group, calls, confirm, deadline)),
-            );
+            let sent = join_all(groups.into_iter().map(|group| self.send(group, calls, confirm, deadline)));
             for (mut call, next) in sent.await.into_iter().flatten() {
                 match next {
                     Next::Done(reply) => answers[call.index] = Some(Ok(reply)),
@@ -194,67 +201,72 @@ impl Connection {
         calls: &[Call],
         first: bool,
         answers: &mut [Option<Answer>],
-    ) -> (Vec<(Arc<Node>, Vec<Waiting>)>, Vec<Waiting>) {
-        let mut groups: Vec<(Arc<Node>, Result<(), RemoteError>, Vec<Waiting>)> = Vec::new();
+    ) -> (Vec<Group>, Vec<Waiting>) {
+        let mut groups: Vec<Group> = Vec::new();
         let mut unowned = Vec::new();
+        let may_ask = |name: &Arc<str>| if first { self.circuits.ask(name) } else { Ok(()) };
+        let (known, quiet) = (self.topology.known(), !first || self.circuits.is_quiet());
         for mut call in waiting {
-            let slot = calls[call.index].slot();
-            let Some(node) = call.ask.clone().or_else(|| self.topology.owner(slot)) else {
-                let whole = self.topology.name();
-                let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}")).at(&whole);
-                call.last.get_or_insert(error);
-                if first && let Err(error) = self.circuits.ask(&whole) {
-                    answers[call.index] = Some(Err(error.with_key(&calls[call.index].key)));
-                } else {
-                    unowned.push(call);
-                }
-                continue;
-            };
-            match groups.iter_mut().find(|(other, ..)| Arc::ptr_eq(other, &node)) {
-                Some((_, Ok(()), group)) => group.push(call),
-                Some((_, Err(error), _)) => {
-                    answers[call.index] = Some(Err(error.clone().with_key(&calls[call.index].key)));
-                }
+            let index = call.index;
+            let slot = self.topology.slot(&calls[index].key);
+            // One slot without a node does not keep the others from theirs.
+            let served = if quiet { Ok(()) } else { may_ask(&name_of(slot)) };
+            let asked = served.and_then(|()| match call.ask.as_ref().or_else(|| known.owner(slot)) {
                 None => {
-                    let asked = if first { self.circuits.ask(&node.name) } else { Ok(()) };
-                    let mut group = Vec::new();
-                    match &asked {
-                        Ok(()) => group.push(call),
-                        Err(error) => {
-                            answers[call.index] = Some(Err(error.clone().with_key(&calls[call.index].key)));
-                        }
-                    }
-                    groups.push((node, asked, group));
+                    let error = RemoteError::new(ErrorKind::MissingSlots, format!("slot {slot}"));
+                    call.last.get_or_insert(error.at(&self.topology.name()));
+                    unowned.push(call);
+                    Ok(())
                 }
+                Some(node) => {
+                    let at = groups.iter().position(|group| Arc::ptr_eq(&group.node, node));
+                    let at = at.unwrap_or_else(|| {
+                        let asked = may_ask(&node.name);
+                        groups.push(Group { node: Arc::clone(node), asked, calls: Vec::new() });
+                        groups.len() - 1
+                    });
+                    let group = &mut groups[at];
+                    group.asked.clone().map(|()| group.calls.push(call))
+                }
+            });
+            if let Err(error) = asked {
+                answers[index] = Some(Err(error.with_key(&calls[index].key)));
             }
         }
-        let groups = groups.into_iter().filter(|(.., group)| !group.is_empty());
-        (groups.map(|(node, _, group)| (node, group)).collect(), unowned)
+        groups.retain(|group| !group.calls.is_empty());
+        (groups, unowned)
     }
 
     /// A round's pipeline to one node.
     async fn send(
         &self,
-        node: Arc<Node>,
-        group: Vec<Waiting>,
+        group: Group,
         calls: &[Call],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
+        let (Group { node, calls: group, .. }, begun) = (group, Instant::now());
         self.counts.pipelines.fetch_add(1, Relaxed);
         let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
         let replies = match node.send(commands, confirm, deadline).await {
             Ok(replies) => replies,
-            Err(Lost { error, sent }) => return self.lost(&error, sent, group, calls),
+            Err(Lost { error, sent }) => {
+                // It is slow, or lost a connection: no reason to keep others from it.
+                let error = if node.has_answered(begun) { error.though_alive() } else { error };
+                return self.lost(&error, sent, group, calls);
+            }
         };
-        let mut served = false;
+        let (mut served, quiet) = (false, self.circuits.is_quiet());
         let nexts = group.into_iter().zip(replies).map(|(call, reply)| {
             let next = match reply {
                 Ok(reply) => {
                     served = true;
+                    if !quiet {
+                        self.circuits.answered(&name_of(self.topology.slot(&calls[call.index].key)));
+                    }
                     Next::Done(reply)
                 }
-                Err(error) => self.redirected(&error, &node, calls[call.index].slot(), &call),
+                Err(error) => self.redirected(&error, &node, &calls[call.index].key, &call),
             };
             (call, next)
         });
@@ -277,8 +289,13 @@ impl Connection {
         let hopeless = !error.kind().is_outage();
         let next = |call: &Waiting| {
             let error = if sent { error.clone().in_doubt() } else { error.clone() };
-            if hopeless || (sent && !calls[call.index].repeatable) {
+            if hopeless {
                 return Next::Failed(error);
+            }
+            if sent && !calls[call.index].repeatable {
+                // A connection that was lost says little of its node: whoever comes next finds out.
+                let lost = error.kind() == ErrorKind::Unreachable;
+                return Next::Failed(if lost { error.though_alive() } else { error });
             }
             self.counts.again.fetch_add(1, Relaxed);
             Next::Later(error)
@@ -287,7 +304,7 @@ impl Connection {
     }
 
     /// What an error means that a server answered to one command: none of these was carried out.
-    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, slot: u16, call: &Waiting) -> Next {
+    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, key: &[u8], call: &Waiting) -> Next {
         let details = error.details().unwrap_or_default();
         match error.code() {
             "MOVED" | "ASK" => {
@@ -296,7 +313,7 @@ impl Connection {
                 match self.topology.at(place, node) {
                     Ok(to) if error.code() == "ASK" => Next::Again { ask: Some(to), whole: call.whole },
                     Ok(to) => {
-                        self.topology.moved(slot, &to);
+                        self.topology.moved(self.topology.slot(key), &to);
                         Next::Again { ask: None, whole: call.whole }
                     }
                     Err(error) => Next::Failed(error),
@@ -324,12 +341,18 @@ impl Connection {
 
     fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
         self.counts.failed.fetch_add(1, Relaxed);
-        // Those that an answer came with at once need no circuit.
-        let at_once = matches!(error.kind(), ErrorKind::OutOfMemory | ErrorKind::NoReplicas);
-        if error.kind().is_outage() && !at_once {
-            let node = error.node().map_or_else(|| self.topology.name(), Arc::from);
-            self.circuits.failed(&node, &error);
+        if error.is_silence() {
+            let name = match error.kind() {
+                ErrorKind::MissingSlots => name_of(self.topology.slot(&calls[index].key)),
+                _ => error.node().map_or_else(|| self.topology.name(), Arc::from),
+            };
+            self.circuits.failed(&name, &error);
         }
         error.with_key(&calls[index].key)
     }
+}
+
+/// What a slot is called where nodes have names.
+fn name_of(slot: u16) -> Arc<str> {
+    format!("slot {slot}").into()
 }

@@ -8,7 +8,7 @@ use crate::{
 };
 use redis::{AsyncConnectionConfig, Value, aio::MultiplexedConnection};
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{sync::Semaphore, time::Instant};
@@ -25,9 +25,13 @@ pub(crate) struct Node {
     pub(crate) name: Arc<str>,
     client: redis::Client,
     rules: Rules,
-    shared: tokio::sync::Mutex<Option<Live>>,
+    shared: Mutex<Option<Live>>,
+    /// Held by the one who connects.
+    connecting: tokio::sync::Mutex<()>,
     idle: Mutex<Vec<Live>>,
     confirming: Semaphore,
+    /// When it last answered, on whatever connection.
+    answered: Mutex<Option<Instant>>,
 }
 
 /// What a server must be like.
@@ -60,15 +64,22 @@ impl Node {
             name,
             client,
             rules,
-            shared: tokio::sync::Mutex::new(None),
+            shared: Mutex::default(),
+            connecting: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             confirming: Semaphore::new(CONFIRMING),
+            answered: Mutex::default(),
         })
     }
 
     /// What it said of itself when it was last connected to; connects if it is not.
     pub(crate) async fn capabilities(&self, deadline: Deadline) -> Result<Arc<Capabilities>, RemoteError> {
         Ok(self.live(deadline).await?.capabilities)
+    }
+
+    /// Whether it has answered anybody since.
+    pub(crate) fn has_answered(&self, since: Instant) -> bool {
+        self.answered.lock().unwrap_or_else(PoisonError::into_inner).is_some_and(|at| at > since)
     }
 
     /// Sends commands that need no key, and gives their answers.
@@ -115,7 +126,7 @@ impl Node {
                 (permit.ok(), live)
             }
         };
-        if once && confirm.is_none() && live.idle() > IDLE {
+        if once && live.idle() > IDLE {
             let mut ping = redis::pipe();
             ping.cmd("PING");
             self.exchange(&live, &ping, deadline).await.map_err(unsent)?;
@@ -162,18 +173,22 @@ impl Node {
         let answers = deadline.of(connection.send_packed_commands(pipeline, 0, pipeline.len())).await;
         let error = match answers {
             Ok(Ok(answers)) => {
-                *live.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                let now = Instant::now();
+                *live.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
+                *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
                 return Ok(answers);
             }
             Ok(Err(error)) => RemoteError::from_redis(&error),
             Err(error) => error,
         };
-        self.forget(live).await;
+        self.forget(live);
         Err(error.at(&self.name))
     }
 
-    async fn forget(&self, live: &Live) {
-        let mut shared = self.shared.lock().await;
+    fn forget(&self, live: &Live) {
+        // What happened to one has most likely happened to all.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let mut shared = self.shared();
         if shared.as_ref().is_some_and(|now| now.made == live.made) {
             *shared = None;
         }
@@ -181,13 +196,20 @@ impl Node {
 
     /// The connection that calls share. One of them makes it, the others wait, each until its own deadline.
     async fn live(&self, deadline: Deadline) -> Result<Live, RemoteError> {
-        let mut shared = deadline.of(self.shared.lock()).await.map_err(|error| error.at(&self.name))?;
-        if let Some(live) = &*shared {
+        if let Some(live) = &*self.shared() {
+            return Ok(live.clone());
+        }
+        let _alone = deadline.of(self.connecting.lock()).await.map_err(|error| error.at(&self.name))?;
+        if let Some(live) = &*self.shared() {
             return Ok(live.clone());
         }
         let live = self.connect(deadline).await?;
-        *shared = Some(live.clone());
+        *self.shared() = Some(live.clone());
         Ok(live)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Option<Live>> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection for one call.

@@ -8,13 +8,14 @@ use crate::{
     address::{Address, Host, Place, parse_host},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
+    key::slot,
     probe::Eviction,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use redis::Value;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -55,25 +56,24 @@ impl Topology {
         })
     }
 
-    /// The node that answers for a slot, if that is known.
-    pub(crate) fn owner(&self, slot: u16) -> Option<Arc<Node>> {
-        let owners = self.owners.read().unwrap_or_else(PoisonError::into_inner);
-        owners.owner(self.slot(slot)).cloned()
+    /// Who answers for which slot, as it is known now.
+    pub(crate) fn known(&self) -> RwLockReadGuard<'_, SlotMap> {
+        self.owners.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The slot of a key; where there are none all keys are in slot 0.
+    pub(crate) fn slot(&self, key: &[u8]) -> u16 {
+        if matches!(self.address.place, Place::Cluster(_)) { slot(key) } else { 0 }
     }
 
     /// The nodes that answer for some slot.
     pub(crate) fn owners(&self) -> Vec<Arc<Node>> {
-        self.owners.read().unwrap_or_else(PoisonError::into_inner).nodes()
+        self.known().nodes()
     }
 
     /// What to call the whole in an error about a slot that nobody answers for.
     pub(crate) fn name(&self) -> Arc<str> {
         self.address.to_string().into()
-    }
-
-    /// A slot that counts as another one where there are none.
-    fn slot(&self, slot: u16) -> u16 {
-        if matches!(self.address.place, Place::Cluster(_)) { slot } else { 0 }
     }
 
     /// The node at an address that a redirection named.

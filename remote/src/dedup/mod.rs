@@ -17,7 +17,7 @@ use crate::{
 use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
 use known::Known;
-use question::{Said, Tier};
+use question::{Millis, Said, Tier};
 pub use stats::RemoteDedupStats;
 use stats::{Counts, count};
 use std::{
@@ -102,7 +102,7 @@ impl Observed {
 /// - *While the engine is down* processes do not know of each other: with [`Down::LocalShare`] an id may be admitted once in each of them.
 ///
 /// # Memory
-/// In the engine some 120 bytes for each id of the window (and its length), on the primary and on each replica. Here 40 bytes for each id of
+/// In the engine some 165 bytes for each id of 16 bytes in the window (docs/distributed.md has the command), on the primary and on each replica. Here 40 bytes for each id of
 /// [`RemoteDedupBuilder::known`], and with [`Down::LocalShare`] of [`RemoteDedupBuilder::alone`]. Ids that are kept here are told apart by 64 bits of a hash
 /// with a random seed (see [`windlass::Dedup`]); in the engine by their bytes.
 ///
@@ -184,7 +184,8 @@ impl RemoteDedup {
         let mut answers: Vec<Option<Result<Observed, RemoteError>>> = vec![None; events.len()];
         // Which events the engine is asked about, and of which of these others are repeats.
         let (mut asked, mut calls) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
-        let mut first: HashMap<&[u8], usize> = HashMap::new();
+        let mut first: HashMap<&[u8], usize> =
+            HashMap::with_capacity(if events.len() > 1 { events.len() } else { 0 });
         let mut repeats: Vec<(usize, usize)> = Vec::new();
         for (index, (id, token)) in events.iter().enumerate() {
             if locally && let Some(observed) = self.here(id) {
@@ -201,7 +202,7 @@ impl RemoteDedup {
                 };
             }
             asked.push(index);
-            calls.push(tier.admit(namespace, id, token, *window));
+            calls.push(tier.admit(namespace, id, token, Millis::of(*window)));
         }
         if !calls.is_empty() {
             let (sent, deadline) = (self.0.clock.now(), remote.deadline());

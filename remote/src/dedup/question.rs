@@ -23,6 +23,16 @@ pub(crate) enum Tier {
     Script,
 }
 
+/// A span in the engine's unit: 1 at least.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Millis(u64);
+
+impl Millis {
+    pub(crate) fn of(span: Duration) -> Millis {
+        Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1))
+    }
+}
+
 /// What the engine said of an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
@@ -33,18 +43,20 @@ pub(crate) enum Said {
 }
 
 impl Tier {
-    /// Admits an id for `window`, which is at least a millisecond. May be asked again with the same token: it changes nothing more.
-    pub(crate) fn admit(self, namespace: &Namespace, id: &[u8], token: &Token, window: Duration) -> Call {
+    /// Admits an id for `window`. May be asked again with the same token: it changes nothing more.
+    pub(crate) fn admit(self, namespace: &Namespace, id: &[u8], token: &Token, window: Millis) -> Call {
         let key = namespace.item(Kind::Dedup, id);
-        let millis = window.as_millis().max(1).to_string();
         match self {
             Tier::Native => {
-                let mut command = redis::cmd("SET");
-                command.arg(key.as_slice()).arg(token.bytes()).arg("NX").arg("GET").arg("PX").arg(millis);
+                // As large as it gets: 7 words, most of them short.
+                let mut command = redis::Cmd::with_capacity(7, key.len() + 48);
+                command.arg("SET").arg(key.as_slice()).arg(token.bytes());
+                command.arg("NX").arg("GET").arg("PX").arg(window.0);
                 Call::native(key, command, true)
             }
             Tier::Script => {
-                Call::script(key, &ADMIT, vec![token.bytes().to_vec(), millis.into_bytes()], true)
+                let window = window.0.to_string().into_bytes();
+                Call::script(key, &ADMIT, vec![token.bytes().to_vec(), window], true)
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     RemoteDedup,
     alone::{Admitted, Alone},
-    question::Said,
+    question::{Millis, Said},
     stats::count,
 };
 use crate::error::RemoteError;
@@ -75,7 +75,7 @@ impl RemoteDedup {
             .iter()
             .map(|one| {
                 let left = self.left(alone, one).unwrap_or(Duration::from_millis(1));
-                inner.tier.admit(&inner.namespace, &one.id, &one.token, left)
+                inner.tier.admit(&inner.namespace, &one.id, &one.token, Millis::of(left))
             })
             .collect();
         let replies = inner.remote.connection().batch(&calls, None, inner.remote.deadline()).await;

@@ -129,9 +129,10 @@ async fn a_lost_answer_is_asked_for_again() {
     let server = Server::start(&[]);
     let proxy = Proxy::to(server.port).await;
     let remote = connect(&format!("redis://127.0.0.1:{}", proxy.port)).await;
-    for (level, script) in [(Level::Fast, false), (Level::Fast, true)] {
-        let dedup = RemoteDedup::builder(&remote, &format!("{script}"), LONG).level(level);
-        let dedup = if script { dedup.by_script() } else { dedup }.build().unwrap();
+    let _replica = server.replica(&[]);
+    for (name, level) in [("native", Level::Fast), ("script", Level::Fast), ("confirmed", Level::Confirmed)] {
+        let dedup = RemoteDedup::builder(&remote, name, LONG).level(level);
+        let dedup = if name == "script" { dedup.by_script() } else { dedup }.build().unwrap();
         assert_eq!(dedup.observe("a").await, Ok(FRESH), "the script is there now");
         let lost = proxy.lost();
         proxy.lose_next();
@@ -139,6 +140,30 @@ async fn a_lost_answer_is_asked_for_again() {
         assert_eq!((proxy.lost(), dedup.stats().own), (lost + 1, 1));
         assert_eq!(dedup.observe("b").await, Ok(DUPLICATE));
     }
+}
+
+/// What may not be asked twice is not: the error says that it may have been carried out. (It was.) But a connection that was closed while nobody
+/// used it is noticed before.
+#[tokio::test]
+async fn what_may_not_be_repeated_is_not() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let proxy = Proxy::to(server.port).await;
+    let remote = connect(&format!("redis://127.0.0.1:{}", proxy.port)).await;
+    let dedup = plain(&remote);
+    let observe = async |id: &str, ms| dedup.observe_at(&[(id.as_bytes(), ms)]).await.remove(0);
+    assert_eq!(observe("a", 0).await, Ok(Verdict::Fresh));
+    proxy.lose_next();
+    let error = observe("b", 1).await.expect_err("lost");
+    assert_eq!((error.kind(), error.may_be_done()), (ErrorKind::Unreachable, true), "{error}");
+    assert_eq!(error.key(), Some(&b"wl:d@:test:b"[..]));
+    assert_eq!(observe("b", 2).await, Ok(Verdict::Duplicate { first_seen: Tick::from_millis(1) }));
+
+    server.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
+    tokio::time::sleep(Duration::from_millis(1200)).await;
+    assert_eq!(observe("c", 3).await, Ok(Verdict::Fresh));
 }
 
 #[tokio::test]

@@ -1,0 +1,144 @@
+//! Dedup through a server on loopback, beside `redis-benchmark` with the command that it comes to, in one run.
+//!
+//! `cargo bench -p windlass-remote --bench dedup`. Each row is done several times, in turn with the others, and the median is shown.
+//! `WINDLASS_BENCH_QUICK=1`: small, to see that it works.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // a program of its own
+
+#[path = "../tests/servers.rs"]
+#[allow(dead_code, reason = "tests use the rest")]
+mod servers;
+
+use servers::Server;
+use std::{
+    process::Command,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant},
+};
+use windlass_remote::{Level, Remote, RemoteDedup};
+
+/// Tasks, or connections of redis-benchmark.
+const CLIENTS: u64 = 16;
+
+const WINDOW: Duration = Duration::from_secs(600);
+
+/// Every run has namespaces and ids of its own.
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+fn main() {
+    if !servers::available() {
+        return;
+    }
+    let quick = std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
+    let (events, rounds) = if quick { (20_000, 1) } else { (400_000, 5) };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let server = Server::start(&[]);
+    println!("events a second, {CLIENTS} clients, {events} events, median of {rounds}");
+    for depth in [1, 8, 32, 128] {
+        let events = if depth == 1 { events / 4 } else { events };
+        let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
+        for _ in 0..rounds {
+            let mut note = |name, figure| match rows.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, figures)) => figures.push(figure),
+                None => rows.push((name, vec![figure])),
+            };
+            note("redis-benchmark SET NX PX", redis_benchmark(&server, depth, events));
+            note("all new", runtime.block_on(windlass(&server, Kind::New, depth, events)));
+            note("all new, by script", runtime.block_on(windlass(&server, Kind::Script, depth, events)));
+            note(
+                "half are repeats, none known here",
+                runtime.block_on(windlass(&server, Kind::Asked, depth, events)),
+            );
+            note(
+                "half are repeats, known here",
+                runtime.block_on(windlass(&server, Kind::Known, depth, events)),
+            );
+            server.cli(&["FLUSHALL"]);
+        }
+        let median = |figures: &mut Vec<f64>| {
+            figures.sort_by(f64::total_cmp);
+            figures[figures.len() / 2]
+        };
+        let first = median(&mut rows[0].1);
+        for (name, figures) in &mut rows {
+            let figure = median(figures);
+            println!("depth {depth:4}  {name:36} {figure:10.0}  {:5.2}", figure / first);
+        }
+    }
+}
+
+fn redis_benchmark(server: &Server, depth: u64, events: u64) -> f64 {
+    let output = Command::new("redis-benchmark")
+        .args(["-p", &server.port.to_string(), "-c", &CLIENTS.to_string(), "-P", &depth.to_string()])
+        .args(["-n", &events.to_string(), "-r", "1000000000000", "--csv"])
+        .args(["SET", "wl:d:benchmark:__rand_int__", "0123456789abcdef", "NX", "PX", "600000"])
+        .output()
+        .expect("redis-benchmark runs");
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    let line = output.lines().last().expect("a line");
+    // The last column but the latencies: "test","rps",..
+    line.rsplit("\",\"")
+        .find_map(|cell| cell.trim_matches('"').parse().ok().filter(|figure: &f64| *figure > 1000.0))
+        .expect(line)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    New,
+    Script,
+    Asked,
+    Known,
+}
+
+async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
+    let remote =
+        Remote::builder(&server.address()).timeout(Duration::from_secs(30)).connect().await.expect("there");
+    let run = NEXT.fetch_add(1, Relaxed);
+    let namespace = format!("run{run}");
+    let dedup = RemoteDedup::builder(&remote, &namespace, WINDOW).level(Level::Fast);
+    let dedup = dedup.known(if kind == Kind::Known { 1_000_000 } else { 0 });
+    let dedup = if kind == Kind::Script { dedup.by_script() } else { dedup }.build().expect("valid");
+    let repeats = matches!(kind, Kind::Asked | Kind::Known);
+    let begun = Instant::now();
+    let mut tasks = Vec::new();
+    for client in 0..CLIENTS {
+        let dedup = dedup.clone();
+        tasks.push(tokio::spawn(async move {
+            let (mut fresh, own) = (0, events / CLIENTS);
+            let mut next = 0;
+            while next < own {
+                let last = (next + depth).min(own);
+                // Every other batch is the one before it.
+                let batch = next / depth;
+                let from = if repeats { (batch / 2) * depth } else { next };
+                let ids: Vec<String> =
+                    (from..from + (last - next)).map(|i| format!("{client:02}{i:010}")).collect();
+                next = last;
+                let answers = if let [id] = &*ids {
+                    vec![dedup.observe(id).await]
+                } else {
+                    dedup.observe_batch(&ids).await
+                };
+                fresh +=
+                    answers.iter().filter(|answer| answer.as_ref().expect("an answer").is_fresh()).count()
+                        as u64;
+            }
+            fresh
+        }));
+    }
+    let mut fresh = 0;
+    for task in tasks {
+        fresh += task.await.expect("no task fails");
+    }
+    let figure = events as f64 / begun.elapsed().as_secs_f64();
+    let expected = if repeats { events / 2 } else { events };
+    assert!(
+        fresh.abs_diff(expected) <= CLIENTS * depth,
+        "{fresh} of {events} are fresh, {expected} expected"
+    );
+    figure
+}
