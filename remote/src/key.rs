@@ -15,6 +15,11 @@ pub(crate) enum Kind {
     Dedup,
     /// .. by logical time.
     DedupAt,
+    /// By its algorithm: states of different ones do not mix.
+    Limit(&'static str),
+    Fifo,
+    Count,
+    Top,
 }
 
 impl Kind {
@@ -22,6 +27,10 @@ impl Kind {
         match self {
             Kind::Dedup => "d",
             Kind::DedupAt => "d@",
+            Kind::Limit(word) => word,
+            Kind::Fifo => "q",
+            Kind::Count => "c",
+            Kind::Top => "t",
         }
     }
 }
@@ -59,6 +68,24 @@ impl Namespace {
             key.extend_from_slice(b"{}");
         }
         key.extend_from_slice(item);
+        key
+    }
+}
+
+impl Namespace {
+    /// The key of a part of what has several keys, all in one slot: by the namespace and the bucket.
+    pub(crate) fn part(&self, bucket: &[u8], kind: Kind, part: &[u8]) -> Vec<u8> {
+        let mut key = format!("wl:{{{}:", self.0).into_bytes();
+        // Any bytes, but what would end the tag.
+        for &byte in bucket {
+            match byte {
+                b'%' | b'{' | b'}' => key.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+                byte => key.push(byte),
+            }
+        }
+        for word in [b"}:", kind.word().as_bytes(), b":", part] {
+            key.extend_from_slice(word);
+        }
         key
     }
 }
@@ -123,6 +150,15 @@ mod tests {
             assert_eq!(error.field, "namespace");
         }
         assert_eq!(namespace("orders-v2_eu.west").as_str(), "orders-v2_eu.west");
+    }
+
+    #[test]
+    fn parts_share_a_slot() {
+        let orders = namespace("orders");
+        assert_eq!(orders.part(b"a%}b", Kind::Limit("lt"), b"x}"), b"wl:{orders:a%25%7db}:lt:x}");
+        let slots =
+            [&b"x"[..], b"{y}", b"}"].map(|part| slot(&orders.part(b"a}{b", Kind::Limit("lt"), part)));
+        assert_eq!(slots, [slot(b"{orders:a%7d%7bb}"); 3]);
     }
 
     #[test]

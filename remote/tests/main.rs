@@ -3,9 +3,13 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // clippy knows tests only by their attribute
 
 mod connecting;
+mod count;
 mod dedup;
+mod fifo;
+mod limit;
 mod proxy;
 mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod streams;
+mod topk;

@@ -101,13 +101,13 @@ impl Node {
         deadline: Deadline,
     ) -> Result<Vec<Result<Reply, redis::ServerError>>, Lost> {
         let mut pipeline = redis::pipe();
-        let (mut asking, mut once) = (Vec::new(), false);
+        let (mut sent, mut once) = (Vec::new(), false);
         for (call, ask, whole) in calls {
             if ask {
                 pipeline.cmd("ASKING");
             }
-            pipeline.add_command(call.command(whole));
-            asking.push(ask);
+            call.add_to(&mut pipeline, whole);
+            sent.push((call, ask));
             once |= !call.repeatable;
         }
         let unsent = |error| Lost { error, sent: false };
@@ -134,14 +134,13 @@ impl Node {
         let answers = self.exchange(&live, &pipeline, deadline).await;
         let answers = answers.map_err(|error| Lost { error, sent: true })?;
         let mut answers = answers.into_iter();
-        let mut replies: Vec<Result<Reply, redis::ServerError>> = Vec::with_capacity(asking.len());
-        for ask in asking {
+        let mut replies: Vec<Result<Reply, redis::ServerError>> = Vec::with_capacity(sent.len());
+        for (call, ask) in sent {
             if ask {
                 answers.next();
             }
-            replies.push(match answers.next() {
-                Some(Value::ServerError(error)) => Err(error),
-                Some(value) => Ok(Reply { value, replicas: None }),
+            replies.push(match call.answer(&mut answers) {
+                Some(answer) => answer.map(|value| Reply { value, replicas: None }),
                 None => {
                     let error = RemoteError::new(ErrorKind::Protocol, "fewer answers than questions");
                     return Err(Lost { error: error.at(&self.name), sent: true });

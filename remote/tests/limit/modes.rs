@@ -1,0 +1,271 @@
+//! Fast paths: permits taken ahead, and permits reported afterwards.
+
+use super::connect;
+use crate::servers::{Server, available, until_async};
+use std::time::Duration;
+use windlass_remote::{
+    Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Mode, Quota, Remote, RemoteLimiter,
+};
+
+/// So long that no test sees its end (but that of a window of the clock: see `tests_begin`).
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What four processes were granted of one client's, each with four tasks that call `calls` times; and how often the engine was asked.
+async fn hammer(
+    server: &Server,
+    namespace: &str,
+    (algorithm, quota): (Algorithm, Quota),
+    mode: Mode,
+    calls: usize,
+) -> (Vec<u64>, u64, Vec<RemoteLimiter>) {
+    let mut limiters = Vec::new();
+    for _ in 0..4 {
+        let remote = connect(&server.address()).await;
+        let limiter = RemoteLimiter::builder(&remote, namespace, quota).algorithm(algorithm).mode(mode);
+        limiters.push((limiter.build().expect("valid"), remote));
+    }
+    let tasks: Vec<_> = (0..16)
+        .map(|task| {
+            let limiter = limiters[task % 4].0.clone();
+            tokio::spawn(async move {
+                let mut allowed = 0;
+                for _ in 0..calls {
+                    allowed += u64::from(limiter.check("ann", 1).await.expect("an answer").is_allowed());
+                    tokio::task::yield_now().await;
+                }
+                allowed
+            })
+        })
+        .collect();
+    let mut each = vec![0; 4];
+    for (task, handle) in tasks.into_iter().enumerate() {
+        each[task % 4] += handle.await.expect("no failure");
+    }
+    let asked = limiters.iter().map(|(_, remote)| remote.stats().calls).sum();
+    (each, asked, limiters.into_iter().map(|(limiter, _)| limiter).collect())
+}
+
+const COUNTED: [Algorithm; 5] = [
+    Algorithm::Gcra,
+    Algorithm::TokenBucket,
+    Algorithm::FixedWindow,
+    Algorithm::SlidingCounter,
+    Algorithm::SlidingLog,
+];
+
+/// Not so near the end of an hour that a window of the clock ends during a test.
+async fn in_one_window(remote: &Remote) {
+    let probe =
+        RemoteLimiter::builder(remote, "probe", Quota::new(1, HOUR)).algorithm(Algorithm::FixedWindow);
+    let probe = probe.denied(0).build().expect("valid");
+    until_probe(&probe).await;
+}
+
+async fn until_probe(probe: &RemoteLimiter) {
+    loop {
+        if let Admission::Denied { retry_after } = probe.check("x", 1).await.expect("an answer").admission {
+            if retry_after > Duration::from_secs(30) {
+                return;
+            }
+            tokio::time::sleep(retry_after).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn leases_never_go_over() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    in_one_window(&connect(&server.address()).await).await;
+    for algorithm in COUNTED {
+        let mode = Mode::Lease { permits: 20, hold: HOUR };
+        let by = (algorithm, Quota::new(1000, HOUR));
+        let (each, asked, limiters) = hammer(&server, &format!("lease-{algorithm:?}"), by, mode, 200).await;
+        let all: u64 = each.iter().sum();
+        // What a bucket regains meanwhile: 1000 in an hour.
+        assert!(all <= 1000 + 5, "{algorithm:?}: {each:?}");
+        assert!(all > 1000 - 4 * 20, "{algorithm:?}, at most 20 unspent in each: {each:?}");
+        assert!(asked < 4 * 1000 / 20 * 2, "{algorithm:?}: asked {asked} times for {all}");
+        let here: u64 = limiters.iter().map(|limiter| limiter.stats().allowed_here).sum();
+        assert!(here >= all / 2, "{algorithm:?}: {here} of {all} without asking");
+    }
+}
+
+#[tokio::test]
+async fn a_lease_ends() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let build = |namespace: &str, quota, algorithm, hold| {
+        let builder = RemoteLimiter::builder(&remote, namespace, quota).algorithm(algorithm);
+        builder.mode(Mode::Lease { permits: 5, hold }).build().expect("valid")
+    };
+    // With its time.
+    let limiter = build("hold", Quota::new(100, HOUR), Algorithm::Gcra, Duration::from_millis(50));
+    assert_eq!(limiter.check("ann", 1).await.expect("an answer").by, DecidedBy::Engine);
+    tokio::time::sleep(Duration::from_millis(60)).await;
+    assert_eq!(limiter.check("ann", 1).await.expect("an answer").by, DecidedBy::Engine);
+    assert_eq!(limiter.stats().unspent, 4);
+    // Of a window with that: by the engine's clock no permit is spent in the next one.
+    let window = Duration::from_millis(200);
+    let limiter = build("window", Quota::new(5, window), Algorithm::FixedWindow, HOUR);
+    for _ in 0..10 {
+        let peek = limiter.peek("ann", 0).await.expect("an answer");
+        let first = limiter.check("ann", 1).await.expect("an answer");
+        assert!(first.is_allowed() && first.by == DecidedBy::Engine, "{peek:?} {first:?}");
+        let Admission::Allowed { reset_after, remaining, .. } = first.admission else { panic!("allowed") };
+        assert_eq!(remaining, 4, "what is held counts as there");
+        tokio::time::sleep(reset_after + Duration::from_millis(1)).await;
+    }
+}
+
+#[tokio::test]
+async fn leases_for_more() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let mode = Mode::Lease { permits: 4, hold: HOUR };
+    let limiter =
+        RemoteLimiter::builder(&remote, "more", Quota::new(10, HOUR)).algorithm(Algorithm::SlidingLog);
+    let limiter = limiter.mode(mode).build().expect("valid");
+    // 4 are taken, 3 held; 6 more than 3, and nothing is left over of them.
+    assert!(limiter.check("ann", 1).await.expect("an answer").is_allowed());
+    assert!(limiter.check("ann", 6).await.expect("an answer").is_allowed());
+    assert!(!limiter.check("ann", 4).await.expect("an answer").is_allowed());
+    for _ in 0..3 {
+        let held = limiter.check("ann", 1).await.expect("an answer");
+        assert!(held.is_allowed() && held.by == DecidedBy::Here, "{held:?}");
+    }
+    assert!(!limiter.check("ann", 1).await.expect("an answer").is_allowed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reports_stay_within_their_bound() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    in_one_window(&connect(&server.address()).await).await;
+    for algorithm in COUNTED {
+        let (limit, quota) = (400_u64, (algorithm, Quota::new(400, HOUR)));
+        // Nobody reports in the test's time, and so many are called that every process could have all.
+        let every = HOUR;
+        for near in [0, limit / 2, limit * 9 / 10, limit] {
+            let namespace = format!("report-{algorithm:?}-{near}");
+            let (each, _, limiters) =
+                hammer(&server, &namespace, quota, Mode::Report { every, near }, 250).await;
+            let all: u64 = each.iter().sum();
+            // (What a bucket regains meanwhile.)
+            let bound = limit + 4 * (limit - near) + 5;
+            assert!(all <= bound, "{algorithm:?}, near {near}: {each:?}");
+            if near == 0 {
+                assert!(all > limit + limit / 2, "{algorithm:?}: without it it is far too much: {each:?}");
+            } else if near == limit {
+                assert!(all <= limit + 5, "{algorithm:?}: exact: {each:?}");
+            }
+            assert!(all >= limit, "{algorithm:?}, near {near}: {each:?}");
+            // What was granted has all been charged in the end.
+            for limiter in &limiters {
+                limiter.flush().await.expect("it is there");
+            }
+            let told: u64 =
+                limiters.iter().map(|limiter| limiter.stats().reported + limiter.stats().allowed).sum();
+            assert_eq!(told, all, "{algorithm:?}, near {near}");
+            let peek = limiters[0].peek("ann", 1).await.expect("an answer");
+            assert!(!peek.is_allowed(), "{algorithm:?}, near {near}: {peek:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn reports_come_by_themselves() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let build = |mode| {
+        let builder = RemoteLimiter::builder(&remote, "tick", Quota::new(100, HOUR));
+        builder.algorithm(Algorithm::SlidingLog).mode(mode).build().expect("valid")
+    };
+    let reporting = build(Mode::Report { every: Duration::from_millis(20), near: 10 });
+    let asking = build(Mode::Ask);
+    for _ in 0..50 {
+        assert!(reporting.check("ann", 1).await.expect("an answer").is_allowed());
+    }
+    let asked = remote.stats().calls;
+    assert!(asked < 25, "{asked}");
+    until_async("they are reported", || async {
+        let peek = asking.peek("ann", 0).await.expect("an answer");
+        matches!(peek, Admission::Allowed { remaining: 50, .. })
+    })
+    .await;
+    // Near the limit it asks.
+    for _ in 0..60 {
+        reporting.check("ann", 1).await.expect("an answer");
+    }
+    let peek = asking.peek("ann", 0).await.expect("an answer");
+    assert!(matches!(peek, Admission::Allowed { remaining: 0, .. }), "{peek:?}");
+    let stats = reporting.stats();
+    assert_eq!(stats.allowed + stats.allowed_here, 100, "{stats:?}");
+}
+
+#[tokio::test]
+async fn what_could_not_be_reported_is_reported_later() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let mode = Mode::Report { every: HOUR, near: 0 };
+    let limiter =
+        RemoteLimiter::builder(&remote, "later", Quota::new(10, HOUR)).algorithm(Algorithm::SlidingLog);
+    let limiter = limiter.mode(mode).down(LimiterDown::Deny).build().expect("valid");
+    for _ in 0..5 {
+        assert!(limiter.check("ann", 1).await.expect("an answer").is_allowed());
+    }
+    server.stall();
+    // It goes on with what it knows there is, and tells nobody.
+    assert!(limiter.flush().await.expect_err("nobody answers").kind().is_outage());
+    for _ in 0..5 {
+        assert!(limiter.check("ann", 1).await.expect("known").is_allowed());
+    }
+    assert!(limiter.check("ann", 1).await.expect_err("nobody answers").kind().is_outage());
+    server.go_on();
+    until_async("it has been told", || async { limiter.flush().await.is_ok() }).await;
+    assert_eq!(limiter.stats().reported, 9);
+    // (The first report may have come through after all: then it has been charged twice, which denies and never admits.)
+    let peek = limiter.peek("ann", 0).await.expect("an answer");
+    assert!(matches!(peek, Admission::Allowed { remaining: 0, .. }), "{peek:?}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let lease = |permits, hold| Mode::Lease { permits, hold };
+    let report = |every, near| Mode::Report { every, near };
+    for mode in [
+        lease(0, HOUR),
+        lease(11, HOUR),
+        lease(1, Duration::ZERO),
+        report(Duration::ZERO, 0),
+        report(HOUR, 11),
+    ] {
+        let error = RemoteLimiter::builder(&remote, "a", Quota::new(10, HOUR)).mode(mode).build();
+        let error = error.expect_err("refused");
+        assert!(error.kind() == ErrorKind::Config && error.to_string().contains("mode"), "{error}");
+    }
+    let queue = RemoteLimiter::builder(&remote, "a", Quota::new(10, HOUR)).algorithm(Algorithm::LeakyQueue);
+    let error = queue.mode(lease(1, HOUR)).build().expect_err("refused");
+    assert!(error.to_string().contains("queue"), "{error}");
+}
