@@ -51,4 +51,6 @@ pub mod topk;
 #[path = "../../ffi/src/version.rs"]
 pub mod version;
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| _ = driven::drive(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let _ = driven::drive(bytes);
+});

@@ -36,7 +36,10 @@ impl FromStr for Span {
 impl Span {
     /// The same for the same span, however it was written.
     pub(crate) fn plain(&self) -> String {
-        crate::output::window(windlass::Window::time(self.duration))
+        let nanos = self.duration.as_nanos();
+        let unit = SPAN_UNITS.iter().rev().find(|(_, unit)| nanos > 0 && nanos.is_multiple_of(*unit));
+        let (name, unit) = unit.unwrap_or(&SPAN_UNITS[0]);
+        format!("{}{name}", nanos / unit)
     }
 }
 
@@ -115,6 +118,12 @@ mod tests {
         assert_eq!(nanos("250ms"), Ok(250_000_000));
         assert_eq!(nanos("0s"), Ok(0));
         assert_eq!(nanos("7d"), Ok(604_800_000_000_000));
+        let plain = |text: &str| text.parse::<Span>().map(|span| span.plain());
+        for (text, is) in [("0s", "0ns"), ("60s", "1m"), ("90s", "90s"), ("1500us", "1500us"), ("48h", "2d")]
+        {
+            assert_eq!(plain(text).as_deref(), Ok(is));
+        }
+        assert_eq!(plain("18446744073709551615ns").as_deref(), Ok("18446744073709551615ns"));
         for wrong in [
             "",
             "60",
