@@ -4,6 +4,12 @@
 //! | you ask | you use |
 //! |---|---|
 //! | has any of us seen this id in the last T? | [`RemoteDedup`] |
+//! | may this client go on? N in T for each, whichever of us it asks | [`RemoteLimiter`], by [`Algorithm`] |
+//! | .. by several limits at once: all or nothing | [`RemoteLimitSet`] |
+//! | .. without a round trip for each call | [`Mode::Lease`], [`Mode::Report`] |
+//! | how often was it seen in the window, by all of us? | [`RemoteCounter`] |
+//! | which keys are the hottest, over all of us? | [`RemoteTopK`] |
+//! | how many are ahead of me, and who is next? | [`RemoteFifo`] |
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -30,6 +36,22 @@
 //! | .. `first_seen` | told | unknown | unknown |
 //! | .. late events, `Refresh::OnDuplicate` | yes | no: arrival decides, and nothing is refreshed | no |
 //! | .. the answer is lost | cannot be | the token asks again | the token asks again |
+//! | limits: algorithms | [`windlass::KeyedLimiter`]: all | fixed window alone | all |
+//! | .. how | a state in a table | `MULTI; INCRBY; PEXPIRE NX; PTTL; EXEC` from 7.0 on; `INCREX` where it is, in place of the first two | one key for each client; the same answers, field by field |
+//! | .. windows begin | with the clock | with the first call | with the clock |
+//! | .. a refusal costs | nothing | it is counted (not with `INCREX`): it does not make the window longer, but may use up what a cheaper call could have had | nothing |
+//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, microseconds: times in answers are rounded up to these, so less than 1 us later; windows are whole microseconds |
+//! | .. time goes back | it stands still | keys end by the server's clock | it stands still for who has a state; but keys end by the server's clock |
+//! | .. quotas | by what fits into a word | up to 2^52 permits | as in the core, and buckets of less than 1 ms a permit full again after 208 days at most |
+//! | .. lateness, holds (`reserve`), other quotas while in use | yes | no | no |
+//! | .. the answer is lost | cannot be | it may be charged: not asked again | it may be charged: not asked again |
+//! | sets of limits | [`windlass::LimitSet`]: any keys; no logs | none | within a group, which is in one slot; logs too |
+//! | leases, reports | need none | none | yes |
+//! | counts by pane | [`windlass::WindowedCounter`] | none | one hash for each key; no total over all keys, no late events |
+//! | hot keys | [`windlass::TopK`] | exports of each process, merged by [`windlass::Aggregator`] | the same |
+//! | queue | [`windlass::FifoIndex`]: O(1) ranks | reads alone | `ZSET`: O(log n) ranks; removal too; one slot for each queue |
+//!
+//! Scripts are used for limits wherever the servers allow them, also where there is `INCREX`: so windows are the same everywhere. All who share a namespace should so be allowed the same.
 //!
 //! # Guarantees
 //!

@@ -7,7 +7,9 @@ mod count;
 mod dedup;
 mod fifo;
 mod limit;
+mod pretender;
 mod proxy;
+mod rights;
 mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -35,10 +35,10 @@ pub enum Mode {
     /// Calls are counted here, and the engine is told of that many `every` so often; it is asked first by a process that does not know a client, and
     /// once there are only `near` permits left.
     ///
-    /// **How much is over-admitted**: of a client, by each process, at most what it grants between two reports, and at most the limit less
-    /// `near` (its burst, of buckets). So with P processes no more than P times the smaller of rate times `every` and limit less `near`; nothing where
-    /// `near` is no less than what all of them may grant between two reports. What has been granted is charged even if that is beyond the limit, and so holds up the
-    /// calls after it.
+    /// **How much is over-admitted**: of a client, by each process, at most what it grants in `every`, and at most the limit less `near` (its burst, of
+    /// buckets). So with P processes no more than P times the smaller of rate times `every` and limit less `near`. Nothing where `near` is no less than
+    /// twice what all of them may grant in `every`: once for what was not yet reported when one of them last asked, and once for what came after. What has been granted is
+    /// charged even if that is beyond the limit, and so holds up the calls after it.
     Report {
         /// Time between two reports.
         every: Duration,

@@ -61,7 +61,7 @@ impl Holdings {
         }
         if state.clients.len() >= self.most {
             // Seldom: it looks at all of them.
-            let looks = state.turned_away % self.most.div_ceil(4) == 0;
+            let looks = state.turned_away.is_multiple_of(self.most.div_ceil(4));
             state.turned_away += 1;
             if looks {
                 let now = Instant::now();
@@ -87,11 +87,11 @@ impl Holdings {
     /// Those with something to report that nobody is asking about.
     pub(super) fn unreported(&self) -> Vec<(Box<[u8]>, OwnedMutexGuard<Held>)> {
         let state = self.lock();
-        let free = |(client, held): (&Box<[u8]>, &Arc<Turns<Held>>)| match Arc::clone(held).try_lock_owned() {
-            Ok(held) if held.unreported > 0 => Some((client.clone(), held)),
-            _ => None,
+        let held = |client: &[u8], held: &Arc<Turns<Held>>| {
+            let held = Arc::clone(held).try_lock_owned().ok()?;
+            (held.unreported > 0).then(|| (client.into(), held))
         };
-        state.clients.iter().filter_map(free).collect()
+        state.clients.iter().filter_map(|(client, own)| held(client, own)).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -89,6 +89,9 @@ pub struct SetDecision<'a> {
 /// # Guarantees
 /// One script on keys in one slot: a call is charged by every limit, or refused and charged by none, and nobody sees anything between. So there is nothing to give back, and sliding
 /// logs can be in a set, other than in a [`windlass::LimitSet`]. Time, losses, and what a lost answer means: as of a [`super::RemoteLimiter`].
+///
+/// While a cluster moves the group's slot to another node, calls whose keys are not all there yet, or new, cannot be decided: they wait until their deadline, and are
+/// then an outage.
 pub struct RemoteLimitSet {
     remote: Remote,
     namespace: Namespace,

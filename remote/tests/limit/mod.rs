@@ -2,6 +2,7 @@
 
 mod conformance;
 mod exact;
+mod failures;
 mod golden;
 mod modes;
 mod native;

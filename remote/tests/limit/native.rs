@@ -1,7 +1,10 @@
 //! Where scripts are refused.
 
 use super::connect;
-use crate::servers::{Server, available};
+use crate::{
+    pretender::Pretender,
+    servers::{Server, available},
+};
 use std::time::Duration;
 use windlass_remote::{
     Admission, Algorithm, ErrorKind, Mode, Quota, Remote, RemoteLimitRule, RemoteLimitSet, RemoteLimiter,
@@ -69,6 +72,38 @@ async fn at_once() {
     server.cli(&["SADD", "wl:ln:b:bob", "x"]);
     let error = limiter.check("bob", 1).await.expect_err("of another type");
     assert_eq!((error.kind(), error.key()), (ErrorKind::WrongType, Some(&b"wl:ln:b:bob"[..])), "{error}");
+}
+
+#[tokio::test]
+async fn bounded_increments() {
+    let server = Pretender::start().await;
+    let remote = connect(&format!("redis://127.0.0.1:{}", server.port)).await;
+    assert!(remote.capabilities().increx && !remote.capabilities().scripts);
+    let window = Duration::from_millis(400);
+    let limiter =
+        RemoteLimiter::builder(&remote, "a", Quota::new(5, window)).algorithm(Algorithm::FixedWindow);
+    let limiter = limiter.denied(0).build().expect("valid");
+    let begun = tokio::time::Instant::now();
+    let remaining = async |cost| match limiter.check("ann", cost).await.expect("an answer").admission {
+        Admission::Allowed { remaining, reset_after, .. } => {
+            assert!(reset_after <= window && reset_after > Duration::ZERO);
+            Some(remaining)
+        }
+        Admission::Denied { retry_after } => {
+            assert!(retry_after <= window && retry_after > Duration::ZERO);
+            None
+        }
+        Admission::Never => panic!("it could be had"),
+    };
+    assert_eq!(remaining(2).await, Some(3));
+    // Here refusals are not counted.
+    assert_eq!((remaining(4).await, remaining(4).await, remaining(3).await), (None, None, Some(0)));
+    assert_eq!((remaining(1).await, remaining(0).await), (None, Some(0)));
+    tokio::time::sleep_until(begun + window + Duration::from_millis(50)).await;
+    assert_eq!(remaining(5).await, Some(0));
+    let asked = server.asked("INCREX");
+    assert_eq!(asked[0], "INCREX wl:ln:a:ann BYINT 2 UBOUND 5 PX 400 ENX");
+    assert_eq!((asked.len(), server.asked("INCRBY").len()), (6, 0));
 }
 
 #[tokio::test]

@@ -1,0 +1,131 @@
+//! Answers that are lost, scripts that are forgotten, slots that move.
+
+use super::connect;
+use crate::{
+    proxy::Proxy,
+    servers::{Cluster, Server, available},
+};
+use std::time::Duration;
+use windlass_remote::{
+    Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Mode, Quota, RemoteLimitRule, RemoteLimitSet,
+    RemoteLimiter, SetAdmission,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn remaining(admission: Admission) -> Option<u64> {
+    if let Admission::Allowed { remaining, .. } = admission { Some(remaining) } else { None }
+}
+
+/// A lost answer may have been charged, and is not asked for again.
+#[tokio::test]
+async fn what_was_lost_is_charged_once() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let proxy = Proxy::to(server.port).await;
+    let remote = connect(&format!("redis://127.0.0.1:{}", proxy.port)).await;
+    let lease = Mode::Lease { permits: 3, hold: HOUR };
+    let report = Mode::Report { every: HOUR, near: 10 };
+    for (i, (mode, down, charged)) in [
+        (Mode::Ask, LimiterDown::Deny, 1),
+        (Mode::Ask, LimiterDown::LocalShare { instances: 1 }, 1),
+        (lease, LimiterDown::Deny, 3),
+        (report, LimiterDown::Deny, 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let limiter = RemoteLimiter::builder(&remote, &format!("a{i}"), Quota::new(10, HOUR));
+        let limiter = limiter.algorithm(Algorithm::SlidingLog).mode(mode).down(down).build().expect("valid");
+        limiter.check("ann", 0).await.expect("an answer");
+        proxy.lose_next();
+        match limiter.check("ann", 1).await {
+            Err(error) => {
+                assert_eq!((error.kind(), error.may_be_done()), (ErrorKind::Unreachable, true), "{error}");
+                assert_eq!(down, LimiterDown::Deny);
+            }
+            Ok(decision) => assert!(decision.by == DecidedBy::Alone && decision.is_allowed(), "{decision:?}"),
+        }
+        let left = limiter.peek("ann", 0).await.expect("an answer");
+        assert_eq!(remaining(left), Some(10 - charged), "{mode:?} {down:?}");
+    }
+}
+
+/// A server that does not know a script is told, and charges once.
+#[tokio::test]
+async fn scripts_are_forgotten() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let limiter = RemoteLimiter::builder(&remote, "a", Quota::new(50, HOUR)).build().expect("valid");
+    for round in 1..=3_u64 {
+        server.cli(&["SCRIPT", "FLUSH"]);
+        let calls = [("ann", 1); 10];
+        for (i, answer) in (1..).zip(limiter.check_batch(&calls).await) {
+            let left = remaining(answer.expect("an answer").admission);
+            assert_eq!(left, Some(50 - (round - 1) * 10 - i), "round {round}");
+        }
+    }
+    assert!(remote.stats().scripts >= 3);
+}
+
+/// A slot is on its way to another node, and then there: with scripts and without, singly and in sets.
+#[tokio::test]
+async fn slots_move() {
+    if !available() {
+        return;
+    }
+    let cluster = Cluster::start(Duration::from_secs(5));
+    let remote = connect(&cluster.address()).await;
+    let build = |namespace: &str| {
+        let builder = RemoteLimiter::builder(&remote, namespace, Quota::new(10, HOUR));
+        builder.algorithm(Algorithm::FixedWindow)
+    };
+    let (script, native) =
+        (build("a").build().expect("valid"), build("b").without_scripts().build().expect("valid"));
+    let set = RemoteLimitSet::builder(&remote, "c")
+        .limit(RemoteLimitRule::keyed("user", Quota::new(10, HOUR)))
+        .limit(RemoteLimitRule::global("all", Quota::new(10, HOUR)))
+        .build()
+        .expect("valid");
+    let left = async |which: usize| match which {
+        0 => remaining(script.check("ann", 1).await.expect("an answer").admission),
+        1 => remaining(native.check("ann", 1).await.expect("an answer").admission),
+        _ => match set.check("g", &["ann"], 1).await.expect("an answer").admission {
+            SetAdmission::Allowed { remaining, .. } => Some(remaining),
+            _ => None,
+        },
+    };
+    for (which, key) in ["wl:lf:a:ann", "wl:ln:b:ann", "wl:{c:g}:lt:all:"].into_iter().enumerate() {
+        let first = &cluster.servers[0];
+        let slot = first.cli(&["CLUSTER", "KEYSLOT", key]).trim().to_owned();
+        let from = cluster.primary_of(slot.parse().expect("a number"));
+        let to = cluster.primary_of((slot.parse::<u16>().expect("a number") + 8192) % 16384);
+        assert_ne!(from, to);
+        let name = |server: usize| cluster.servers[server].cli(&["CLUSTER", "MYID"]).trim().to_owned();
+        let (old, new) = (&cluster.servers[from], &cluster.servers[to]);
+        new.cli(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &name(from)]);
+        old.cli(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &name(to)]);
+        let redirected = remote.stats().redirected;
+        if which == 2 {
+            // Of several keys that are not all there neither node can decide (TRYAGAIN), until the slot has moved.
+            let error = set.check("g", &["ann"], 1).await.expect_err("not yet");
+            assert!(error.kind().is_outage() && error.to_string().contains("TRYAGAIN"), "{error}");
+        } else {
+            // It is not there any more: asked for at the new one (ASK), and charged there, once.
+            assert_eq!(left(which).await, Some(9), "{key}");
+            assert_eq!(left(which).await, Some(8), "{key}");
+        }
+        assert!(remote.stats().redirected > redirected, "{key}");
+        for server in [new, old].into_iter().chain(&cluster.servers) {
+            server.cli(&["CLUSTER", "SETSLOT", &slot, "NODE", &name(to)]);
+        }
+        let before = if which == 2 { 10 } else { 8 };
+        assert_eq!(left(which).await, Some(before - 1), "{key}: moved");
+        assert_eq!(left(which).await, Some(before - 2), "{key}");
+    }
+}
