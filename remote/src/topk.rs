@@ -2,10 +2,10 @@
 
 use crate::{
     connection::Call,
-    dedup::Token,
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
+    token::Token,
 };
 use redis::Value;
 use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};

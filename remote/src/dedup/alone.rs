@@ -1,6 +1,6 @@
 //! What this process admits while the engine is down, and has to tell it afterwards.
 
-use super::token::Token;
+use crate::token::Token;
 use std::{
     collections::VecDeque,
     sync::{
