@@ -166,6 +166,7 @@ async fn without_the_engine() {
         allowed += usize::from(decision.is_allowed());
     }
     assert_eq!(allowed, 3, "a quarter of 10, rounded up");
+    assert!(share.check("bob", 4).await.expect_err("more than the share").kind().is_outage());
     let stats = share.stats();
     assert_eq!(stats.allowed_alone + stats.denied_alone, 20);
     server.restart(&[]);
