@@ -78,6 +78,7 @@ mod probe;
 mod remote;
 mod script;
 mod topk;
+mod unique;
 
 pub use count::RemoteCounter;
 pub use dedup::{Down, Level, Observed, RemoteDedup, RemoteDedupBuilder, RemoteDedupStats, Token};
