@@ -77,11 +77,11 @@ mod limit;
 mod probe;
 mod remote;
 mod script;
-mod token;
 mod topk;
+mod unique;
 
 pub use count::RemoteCounter;
-pub use dedup::{Down, Level, Observed, RemoteDedup, RemoteDedupBuilder, RemoteDedupStats};
+pub use dedup::{Down, Level, Observed, RemoteDedup, RemoteDedupBuilder, RemoteDedupStats, Token};
 pub use error::{ErrorKind, RemoteError};
 pub use fifo::{RemoteEntry, RemoteFifo, RemotePlace};
 pub use limit::{
@@ -90,6 +90,5 @@ pub use limit::{
 };
 pub use probe::{Capabilities, Eviction};
 pub use remote::{Remote, RemoteBuilder, RemoteStats};
-pub use token::Token;
 pub use topk::{MergedTop, RemoteTopK};
 pub use windlass::{Admission, Algorithm, OnPresent, Pushed, Quota, SetAdmission};

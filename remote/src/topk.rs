@@ -5,7 +5,7 @@ use crate::{
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
-    token::Token,
+    unique::unique,
 };
 use redis::Value;
 use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};
@@ -81,7 +81,7 @@ impl RemoteTopK {
     /// [`ErrorKind::Config`]: the namespace.
     pub fn new(remote: &Remote, namespace: &str, k: usize, keys: Keys) -> Result<RemoteTopK, RemoteError> {
         let namespace = Namespace::new(namespace)?;
-        let member: String = Token::new().bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        let member: String = unique().iter().map(|byte| format!("{byte:02x}")).collect();
         Ok(RemoteTopK { remote: remote.clone(), namespace, k, keys, life: Duration::from_secs(10), member })
     }
 

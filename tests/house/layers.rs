@@ -315,7 +315,7 @@ fn the_shells_stand() {
 fn the_client_stands() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("remote/src");
     // Lowest first. A structure is a folder beside `connection`.
-    let low = ["error", "deadline", "script", "key", "token", "address", "probe", "connection", "remote"];
+    let low = ["unique", "error", "deadline", "script", "key", "address", "probe", "connection", "remote"];
     let mut structures = 0;
     for (path, source) in sources(&root, "") {
         let module = path.split(['/', '.']).next().unwrap_or_default();

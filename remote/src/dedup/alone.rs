@@ -1,6 +1,6 @@
 //! What this process admits while the engine is down, and has to tell it afterwards.
 
-use crate::token::Token;
+use super::token::Token;
 use std::{
     collections::VecDeque,
     sync::{

@@ -6,13 +6,13 @@ mod known;
 mod question;
 mod replay;
 mod stats;
+mod token;
 
 use crate::{
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     key::Namespace,
     remote::Remote,
-    token::Token,
 };
 use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
@@ -26,6 +26,7 @@ use std::{
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
+pub use token::Token;
 use windlass::{Clock, Verdict};
 
 /// Events of a batch that go out together.

@@ -1,11 +1,11 @@
 //! What is asked about an id, and what the answers mean.
 
+use super::token::Token;
 use crate::{
     connection::{Call, Reply},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     script::Script,
-    token::Token,
 };
 use redis::Value;
 use std::{sync::LazyLock, time::Duration};

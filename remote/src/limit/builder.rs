@@ -57,7 +57,7 @@ pub enum LimiterDown {
     /// All are allowed.
     Allow,
     /// Each process judges by itself, with its share of the quota: permits and burst divided by so many instances, rounded up. A client gets at most what it
-    /// had been given before, and that many shares. What is granted so is not charged afterwards.
+    /// had been given before, and that many shares. What is granted so is not charged afterwards. A call that costs more than the share gets the error.
     LocalShare {
         /// How many processes there are.
         instances: u64,

@@ -368,7 +368,11 @@ impl RemoteLimiter {
             (LimiterDown::Allow, _) => {
                 Some(Admission::Allowed { remaining: 0, reset_after: none, delay: none })
             }
-            (LimiterDown::LocalShare { .. }, Some(alone)) => Some(alone.check(client, cost)),
+            (LimiterDown::LocalShare { .. }, Some(alone)) => match alone.check(client, cost) {
+                // Of the share alone: when the engine is back it may be had.
+                Admission::Never => None,
+                admission => Some(admission),
+            },
             _ => None,
         };
         let Some(admission) = admission else {

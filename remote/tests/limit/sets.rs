@@ -7,7 +7,8 @@ use windlass_remote::{
     Algorithm, DecidedBy, ErrorKind, Quota, RemoteLimitRule, RemoteLimitSet, SetAdmission,
 };
 
-const HOUR: Duration = Duration::from_secs(3600);
+/// So long that no test sees its end, nor anything given back.
+const LONG: Duration = Duration::from_secs(365 * 86_400);
 
 #[tokio::test]
 async fn all_or_none() {
@@ -17,9 +18,9 @@ async fn all_or_none() {
     let server = Server::start(&[]);
     let remote = connect(&server.address()).await;
     let set = RemoteLimitSet::builder(&remote, "api")
-        .limit(RemoteLimitRule::keyed("user", Quota::new(2, HOUR)).algorithm(Algorithm::SlidingLog))
-        .limit(RemoteLimitRule::keyed("token", Quota::new(9, HOUR)))
-        .limit(RemoteLimitRule::global("tenant", Quota::new(3, HOUR)))
+        .limit(RemoteLimitRule::keyed("user", Quota::new(2, LONG)).algorithm(Algorithm::SlidingLog))
+        .limit(RemoteLimitRule::keyed("token", Quota::new(9, LONG)))
+        .limit(RemoteLimitRule::global("tenant", Quota::new(3, LONG)))
         .build()
         .expect("valid");
     let refused_by = async |group: &str, user: &str| match set.check(group, &[user, "t"], 1).await {
@@ -59,8 +60,8 @@ async fn many_at_once() {
     let cluster = Cluster::start(Duration::from_secs(5));
     let remote = connect(&cluster.address()).await;
     let set = RemoteLimitSet::builder(&remote, "api")
-        .limit(RemoteLimitRule::keyed("user", Quota::new(40, HOUR)))
-        .limit(RemoteLimitRule::global("tenant", Quota::new(100, HOUR)).algorithm(Algorithm::FixedWindow))
+        .limit(RemoteLimitRule::keyed("user", Quota::new(40, LONG)))
+        .limit(RemoteLimitRule::global("tenant", Quota::new(100, LONG)).algorithm(Algorithm::FixedWindow))
         .build()
         .expect("valid");
     let set = Arc::new(set);
@@ -94,7 +95,7 @@ async fn what_is_wrong_is_said() {
     }
     let mut server = Server::start(&[]);
     let remote = connect(&server.address()).await;
-    let quota = Quota::new(1, HOUR);
+    let quota = Quota::new(1, LONG);
     let refused = |rules: Vec<RemoteLimitRule>, part: &str| {
         let builder = RemoteLimitSet::builder(&remote, "a");
         let error = rules.into_iter().fold(builder, |builder, rule| builder.limit(rule)).build();

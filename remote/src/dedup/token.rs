@@ -1,13 +1,7 @@
 //! Who has admitted an id.
 
-use std::{
-    fmt,
-    hash::{BuildHasher, Hasher, RandomState},
-    sync::{
-        LazyLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use crate::unique::unique;
+use std::fmt;
 
 /// Stands for one delivery of one event: the same token may ask again about the same id, and is told again that it was admitted.
 ///
@@ -21,14 +15,7 @@ impl Token {
     #[must_use]
     #[allow(clippy::new_without_default, reason = "no two are equal: a default would say otherwise")]
     pub fn new() -> Token {
-        static PROCESS: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        // Relaxed: the number is all that is taken.
-        let number = NEXT.fetch_add(1, Relaxed);
-        let mut token = [0; 16];
-        token[..8].copy_from_slice(&PROCESS.to_be_bytes());
-        token[8..].copy_from_slice(&number.to_be_bytes());
-        Token(token)
+        Token(unique())
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
