@@ -8,6 +8,7 @@ mod dedup;
 mod fifo;
 mod limit;
 mod proxy;
+mod ring;
 mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
