@@ -23,7 +23,7 @@ mod ring;
 mod robust;
 #[cfg(feature = "remote")]
 #[path = "../../../remote/tests/servers.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
+#[allow(dead_code, clippy::expect_used, clippy::panic, reason = "other tests use the rest")]
 mod servers;
 mod shell;
 #[cfg(unix)]

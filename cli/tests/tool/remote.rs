@@ -174,3 +174,54 @@ fn what_does_not_go_with_it() {
     let run = run_once(&std::env::temp_dir(), &all, b"");
     assert!(run.code == 2 && run.err.contains("unknown scheme"), "{}", run.err);
 }
+
+/// A server that takes no writes, as it has no replica: each policy.
+#[test]
+fn while_the_server_is_away() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&["--min-replicas-to-write", "1"]);
+    let judged = |policy: &str| {
+        let address = server.address();
+        let options = ["--report", "json", "--remote-timeout", "1s", "--when-down", policy];
+        let all = [&["dedup", "--window", "1h", "--remote", &address][..], &options].concat();
+        run_once(&std::env::temp_dir(), &all, b"a\nb\na\n")
+    };
+    let denied = judged("deny");
+    assert_eq!((denied.code, denied.text()), (1, ""));
+    assert!(
+        denied.err.contains("event 1: too few replicas") && denied.err.contains(&server.at()),
+        "{}",
+        denied.err
+    );
+    // By whom, how many, and of how many the server does not know.
+    for (policy, passed, alone, untold) in [("allow", "a\nb\na\n", 3, 0), ("local-share", "a\nb\n", 3, 2)] {
+        let run = judged(policy).ok();
+        assert_eq!(run.text(), passed, "{policy}");
+        let report: serde_json::Value = serde_json::from_str(&run.err).expect("a JSON object");
+        let figures = &report["remote"];
+        assert_eq!(
+            (&figures["alone"], &figures["untold"]),
+            (&alone.into(), &untold.into()),
+            "{policy}: {figures}"
+        );
+    }
+}
+
+/// Nobody confirms: passed on, and counted.
+#[test]
+fn what_no_replica_has_is_unconfirmed() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let address = server.address();
+    let options =
+        ["--remote", &address, "--remote-timeout", "1s", "--durability", "confirmed", "--report", "json"];
+    let all = [&["dedup", "--window", "1h"][..], &options].concat();
+    let run = run_once(&std::env::temp_dir(), &all, b"a\nb\na\n").ok();
+    assert_eq!(run.text(), "a\nb\n");
+    let report: serde_json::Value = serde_json::from_str(&run.err).expect("a JSON object");
+    assert_eq!(report["remote"]["unconfirmed"], 2, "{report}");
+}
