@@ -4,7 +4,7 @@
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
 //! `--approx`); that go by panes: `grid`; that can be watched while they run: `metrics`; that go on
-//! where a run before ended: `state`. What shells and `man` are told: `shell`.
+//! where a run before ended: `state`; that ask servers (`--remote`): `remote`. What shells and `man` are told: `shell`.
 
 mod args;
 mod dedup;
@@ -21,6 +21,8 @@ mod limit;
 mod metrics;
 mod output;
 mod rank;
+#[cfg(feature = "remote")]
+mod remote;
 mod ring;
 mod room;
 mod shell;

@@ -76,6 +76,7 @@ mod key;
 mod limit;
 mod probe;
 mod remote;
+mod ring;
 mod script;
 mod topk;
 mod unique;
@@ -90,5 +91,6 @@ pub use limit::{
 };
 pub use probe::{Capabilities, Eviction};
 pub use remote::{Remote, RemoteBuilder, RemoteStats};
+pub use ring::{Handover, Member, RemoteRing};
 pub use topk::{MergedTop, RemoteTopK};
 pub use windlass::{Admission, Algorithm, OnPresent, Pushed, Quota, SetAdmission};

@@ -10,6 +10,7 @@ mod limit;
 mod pretender;
 mod proxy;
 mod rights;
+mod ring;
 mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -13,7 +13,9 @@ Examples:
       --metrics 127.0.0.1:9184
   A log that grows: each run goes on where the one before ended:
     windlass dedup --format combined --id ip,request --window 10m \\
-      --state once.state access.log >> once.log";
+      --state once.state access.log >> once.log
+  Each id once among all who read a part of the stream, wherever they run:
+    tail -F ids.txt | windlass dedup --window 10m --remote redis://10.0.0.1";
 
 pub(crate) const DISTINCT: &str = "\
 Examples:

@@ -6,6 +6,8 @@ mod generate;
 mod limit;
 mod metrics;
 mod rank;
+#[cfg(feature = "remote")]
+mod remote;
 mod ring;
 mod shell;
 mod top;
@@ -21,6 +23,8 @@ pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, Time
 pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind};
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use rank::RankArgs;
+#[cfg(feature = "remote")]
+pub(crate) use remote::{Durability, RemoteArgs, WhenDown};
 pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use top::TopArgs;
@@ -92,6 +96,9 @@ pub(crate) struct DedupArgs {
     pub(crate) on_full: OnFullKind,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     #[command(flatten)]
     pub(crate) sift: SiftArgs,
 }

@@ -1,6 +1,8 @@
 //! `windlass dedup`: pass each event on once per window.
 
 mod judge;
+#[cfg(feature = "remote")]
+mod remote;
 mod report;
 
 use std::{io, time::Duration};
@@ -29,6 +31,10 @@ const FIGURES: [Figure; 3] = [
 ];
 
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
+    #[cfg(feature = "remote")]
+    if let Some(address) = &args.remote.remote {
+        return remote::run(args, address);
+    }
     let order = args.sift.input.order;
     let (state, mut loaded) = State::open(&args.save, "dedup", order, || settings(args))?.unzip();
     let mut loaded = loaded.take().flatten();
@@ -44,15 +50,18 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         numbered: judge.window().counts_events(),
         seed: judge.seed(),
     };
-    let passed = match args.emit {
+    let mut running = Running { args, judge, counts };
+    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (state, loaded), &mut running)?;
+    report(args, &running.counts(), &running.judge, input.skipped(), took)
+}
+
+fn passed(args: &DedupArgs) -> Passed {
+    match args.emit {
         EmitKind::Fresh => Passed::Marked(FRESH),
         EmitKind::Duplicates => Passed::Marked(DUPLICATE),
         EmitKind::All => Passed::All,
         EmitKind::None => Passed::None,
-    };
-    let mut running = Running { args, judge, counts };
-    let (input, took) = sift(&args.sift, need, passed, &metrics, (state, loaded), &mut running)?;
-    report(args, &running.counts(), &running.judge, input.skipped(), took)
+    }
 }
 
 /// At the beginning, or where the run before ended.

@@ -17,8 +17,14 @@ mod oracle;
 mod pipes;
 mod policy;
 mod rank;
+#[cfg(feature = "remote")]
+mod remote;
 mod ring;
 mod robust;
+#[cfg(feature = "remote")]
+#[path = "../../../remote/tests/servers.rs"]
+#[allow(dead_code, clippy::expect_used, clippy::panic, reason = "other tests use the rest")]
+mod servers;
 mod shell;
 #[cfg(unix)]
 mod state;

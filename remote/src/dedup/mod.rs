@@ -3,6 +3,7 @@
 mod alone;
 mod builder;
 mod known;
+mod moving;
 mod question;
 mod replay;
 mod stats;
