@@ -328,7 +328,9 @@ fn the_client_stands() {
         for named in read(&source).0 {
             let [first, target, ..] = named.path.as_slice() else { continue };
             let level = low.iter().position(|name| name == target).unwrap_or(low.len());
-            let up = first == "crate" && target != module && level >= own;
+            // The one structure that uses another, for each of its members.
+            let is_member = (module, target.as_str()) == ("ring", "dedup");
+            let up = first == "crate" && target != module && level >= own && !is_member;
             assert!(!up, "remote/src/{path}: {named:?} leads up or sideways");
         }
     }
