@@ -1,6 +1,6 @@
 //! Dedup through a server on loopback, beside `redis-benchmark` with the command that it comes to, in one run.
 //!
-//! `cargo bench -p windlass-remote --bench dedup`. Each row is done several times, in turn with the others, and the median is shown.
+//! `cargo bench -p windlass-remote --bench remote`. Each row is done several times, in turn with the others, and the median is shown.
 //! `WINDLASS_BENCH_QUICK=1`: small, to see that it works.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // a program of its own
@@ -29,7 +29,9 @@ fn main() {
     if !servers::available() {
         return;
     }
-    let quick = std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
+    // Small when it is run as a test (`cargo test --benches`), too.
+    let quick = !std::env::args().any(|argument| argument == "--bench")
+        || std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
     let (events, rounds) = if quick { (20_000, 1) } else { (400_000, 5) };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
