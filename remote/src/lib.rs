@@ -72,6 +72,7 @@ mod deadline;
 mod dedup;
 mod error;
 mod fifo;
+mod figure;
 mod key;
 mod limit;
 mod probe;
