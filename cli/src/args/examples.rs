@@ -91,19 +91,48 @@ Examples:
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
     use clap::{CommandFactory, Parser};
 
     use super::super::Cli;
 
-    /// The command lines of a help text: those of the tool, without what the shell does with them.
-    fn command_lines(help: &str) -> Vec<Vec<String>> {
-        let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
-        let joined = examples.replace(" \\\n", " ").replace("|\n", "| ");
+    /// The command lines in a text: those of the tool, without what the shell does with them.
+    fn command_lines(text: &str) -> Vec<Vec<String>> {
+        let joined = text.replace(" \\\n", " ").replace("|\n", "| ");
         let commands = joined.lines().flat_map(|line| line.split('|'));
-        let words =
-            commands.map(|command| command.split_whitespace().take_while(|word| !word.starts_with('>')));
-        let words = words.map(|words| words.map(str::to_owned).collect::<Vec<_>>());
+        let words = commands
+            .map(|command| command.split_whitespace().take_while(|word| !word.starts_with(['>', '#'])));
+        let words = words.map(|words| words.map(|word| word.replace(['"', '\''], "")).collect::<Vec<_>>());
         words.filter(|words| words.first().is_some_and(|word| word == "windlass")).collect()
+    }
+
+    fn is_a_command_line(words: &[String], whence: &str) {
+        if let Err(error) = Cli::try_parse_from(words)
+            && error.use_stderr()
+        {
+            panic!("{whence}: {}: {error}", words.join(" "));
+        }
+    }
+
+    /// Of all blocks of shell in the documentation.
+    #[test]
+    fn what_the_documentation_shows_is_a_command_line() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let docs =
+            std::fs::read_dir(root.join("docs")).expect("there").map(|entry| entry.expect("read").path());
+        let mut files: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+        files.push(root.join("README.md"));
+        let mut lines = 0;
+        for file in files {
+            let text = std::fs::read_to_string(&file).expect("text");
+            let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+            for words in blocks.flat_map(command_lines) {
+                is_a_command_line(&words, &file.display().to_string());
+                lines += 1;
+            }
+        }
+        assert!(lines > 30, "{lines} command lines");
     }
 
     #[test]
@@ -116,11 +145,10 @@ mod tests {
             let wide = help.lines().skip_while(|line| *line != "Examples:").find(|line| line.len() > 82);
             assert_eq!(wide, None, "{name}: too wide for a terminal");
             let mut own = 0;
-            for words in command_lines(&help) {
+            let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
+            for words in command_lines(examples) {
                 own += usize::from(words.get(1) == Some(&name));
-                if let Err(error) = Cli::try_parse_from(&words) {
-                    panic!("{}: {error}", words.join(" "));
-                }
+                is_a_command_line(&words, &name);
             }
             assert!(own > 0, "{name} has no example");
         }
