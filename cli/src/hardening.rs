@@ -100,7 +100,7 @@ pub(crate) fn records(bytes: &[u8]) {
         args.push("--header".to_owned());
     }
     args.push(file.path.to_string_lossy().into_owned());
-    let Ok(Cli { command: Command::Dedup(args) }) = Cli::try_parse_from(args) else { return };
+    let Ok(Cli { command: Command::Dedup(args), .. }) = Cli::try_parse_from(args) else { return };
     let need = Need {
         key: &args.id,
         option: "--id",

@@ -4,9 +4,10 @@
 //! `input` (files to batches of events; the only reader), `output` (records, decisions, progress, report), `failure`
 //! (the one way to end badly); what those share that judge every event: `sift`; that keep ids: `room` (for exact ones), `filter` (for
 //! `--approx`); that go by panes: `grid`; that can be watched while they run: `metrics`; that go on
-//! where a run before ended: `state`; that ask servers (`--remote`): `remote`. What shells and `man` are told: `shell`.
+//! where a run before ended: `state`; that ask servers (`--remote`): `remote`; that can be asked to end: `stop`. What shells and `man` are told: `shell`.
 
 mod args;
+mod bench;
 mod dedup;
 mod demo;
 mod distinct;
@@ -28,6 +29,7 @@ mod room;
 mod shell;
 mod sift;
 mod state;
+mod stop;
 mod top;
 
 use std::{io::Write, process::ExitCode};
@@ -39,16 +41,10 @@ use failure::Failure;
 
 fn main() -> ExitCode {
     let outcome = match Cli::try_parse() {
-        Ok(Cli { command: Command::Dedup(args) }) => dedup::run(&args),
-        Ok(Cli { command: Command::Distinct(args) }) => distinct::run(&args),
-        Ok(Cli { command: Command::Limit(args) }) => limit::run(&args),
-        Ok(Cli { command: Command::Rank(args) }) => rank::run(&args),
-        Ok(Cli { command: Command::Top(args) }) => top::run(&args),
-        Ok(Cli { command: Command::Ring(args) }) => ring::run(&args),
-        Ok(Cli { command: Command::Gen(args) }) => generate::run(&args),
-        Ok(Cli { command: Command::Demo(args) }) => demo::run(&args),
-        Ok(Cli { command: Command::Completions(args) }) => shell::completions(&args),
-        Ok(Cli { command: Command::Man(args) }) => shell::man(&args),
+        Ok(cli) => {
+            cli.color.choose();
+            run(cli.command)
+        }
         Err(error) => Failure::from_clap(&error),
     };
     match outcome {
@@ -60,5 +56,21 @@ fn main() -> ExitCode {
             }
             failure.exit_code()
         }
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Dedup(args) => dedup::run(&args),
+        Command::Distinct(args) => distinct::run(&args),
+        Command::Limit(args) => limit::run(&args),
+        Command::Rank(args) => rank::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Ring(args) => ring::run(&args),
+        Command::Gen(args) => generate::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Completions(args) => shell::completions(&args),
+        Command::Man(args) => shell::man(&args),
     }
 }

@@ -207,10 +207,7 @@ impl WindowedCounter {
     #[must_use]
     pub fn panes_at(&self, key: impl Key, now: Tick) -> Vec<PaneCount> {
         let (hash, guard) = (key.key_hash(self.seed), epoch::pin());
-        let panes = self.panes.current(now);
-        let count = |pane| (pane, self.core.count(hash, pane..pane + 1, &guard));
-        let counted = panes.rev().map(count).filter(|&(_, count)| count > 0);
-        counted.map(|(pane, count)| self.panes.count(pane, count)).collect()
+        self.panes.counts(now, |panes| self.core.count(hash, panes, &guard))
     }
 
     /// How often all keys were seen in the pane of `now` and those before it that make up the window.
@@ -286,6 +283,12 @@ impl Panes {
     pub(crate) fn complete(self, now: Tick) -> Range<u64> {
         let end = now.0.min(u64::MAX - 1) / self.pane;
         end.saturating_sub(self.window)..end
+    }
+
+    /// The counts of each pane from that of `now` back as far as the window, the newest first, without those of which it is 0.
+    pub(crate) fn counts(self, now: Tick, count: impl Fn(Range<u64>) -> u64) -> Vec<PaneCount> {
+        let counts = self.current(now).rev().map(|pane| (pane, count(pane..pane + 1)));
+        counts.filter(|&(_, count)| count > 0).map(|(pane, count)| self.count(pane, count)).collect()
     }
 
     fn count(self, pane: u64, count: u64) -> PaneCount {

@@ -198,9 +198,7 @@ impl WindowedTotal {
     /// The total of each pane from that of `now` back as far as the window, the newest first. Empty panes are left out.
     #[must_use]
     pub fn panes_at(&self, now: Tick) -> Vec<PaneCount> {
-        let count = |pane| (pane, self.sum(pane..pane + 1));
-        let counted = self.panes.current(now).rev().map(count).filter(|&(_, count)| count > 0);
-        counted.map(|(pane, count)| self.panes.count(pane, count)).collect()
+        self.panes.counts(now, |panes| self.sum(panes))
     }
 
     fn sum(&self, panes: std::ops::Range<u64>) -> u64 {

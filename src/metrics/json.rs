@@ -52,7 +52,7 @@ pub(super) fn lists(lists: &[(String, Arc<TopSnapshot>)]) -> String {
 }
 
 fn row(row: &TopRow) -> String {
-    let TopRow { key, count, lower, upper } = row;
+    let TopRow { key, count, lower, upper, .. } = row;
     let text = key.to_string();
     let hex = match key {
         TopKey::Bytes(bytes) if std::str::from_utf8(bytes).is_err() => {

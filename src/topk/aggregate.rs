@@ -6,6 +6,7 @@
 use super::{
     Export, TopKey, TopRow, TopSnapshot,
     bounded::guess,
+    snapshot::Trace,
     sums::{Sum, Sums},
 };
 use crate::time::Tick;
@@ -215,8 +216,13 @@ impl Aggregator {
             Some(last) => doubtful < last.lower,
             None => tail == 0,
         };
-        let row =
-            |TopRowOf { key, count, lower, upper }| TopRow { key: TopKey::clone(key), count, lower, upper };
+        let row = |TopRowOf { key, count, lower, upper }| TopRow {
+            key: TopKey::clone(key),
+            count,
+            lower,
+            upper,
+            trace: Trace::default(),
+        };
         TopSnapshot {
             as_of: self.as_of,
             start: Tick(grid.first.saturating_mul(grid.pane)),

@@ -16,6 +16,7 @@ use super::{
     TopK, TopSnapshot,
     names::{Name, Names},
     rank::Ranking,
+    snapshot::Trace,
 };
 use crate::{
     count::{Generation, Row},
@@ -177,7 +178,8 @@ impl TopK {
             if candidate.count < last {
                 ranking.leave(candidate.count, upper);
             } else if let Some(kind) = self.core.means.read(candidate.name, candidate.lo, &mut bytes, guard) {
-                ranking.add(kind, &bytes, candidate.count, upper);
+                let trace = Trace(self.hash(&candidate, guard));
+                ranking.add(kind, &bytes, trace, candidate.count, upper);
             }
         }
         let (rows, rest) = ranking.done();

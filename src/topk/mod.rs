@@ -20,7 +20,7 @@ mod wire;
 mod writer;
 
 use crate::{
-    count::{Added, Core, CounterStats, Panes},
+    count::{Added, Core, CounterStats, PaneCount, Panes},
     hash::{Key, Seed},
     maintain::Maintain,
     sync::{AtomicU64, Counter, Ordering::Relaxed, Tried, epoch},
@@ -158,6 +158,39 @@ impl TopK {
     #[inline]
     pub fn count_at(&self, key: impl Key, now: Tick) -> u64 {
         self.core.count(key.key_hash(self.seed), self.panes.current(now), &epoch::pin())
+    }
+
+    /// The counts of a row of one of its lists in each pane from that of `now` back as far as the window, the newest first. Panes in which the key
+    /// was not seen are left out. (Of a row of an [`Aggregator`] nothing is known by pane.)
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass::{Tick, TopK};
+    ///
+    /// let top = TopK::builder(Duration::from_secs(60), Duration::from_secs(10), 1).capacity(100).build()?;
+    /// let at = |secs: u64| Tick(secs * 1_000_000_000);
+    /// for (count, secs) in [(5, 3), (2, 31), (1, 38)] {
+    ///     top.add_at("/index.html", count, at(secs));
+    /// }
+    /// let list = top.top_at(at(40));
+    /// let panes = top.panes_of(&list.rows[0], at(40));
+    /// let panes: Vec<_> = panes.iter().map(|pane| (pane.start, pane.count)).collect();
+    /// assert_eq!(panes, [(at(30), 3), (at(0), 5)]);
+    /// # Ok::<(), windlass::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn panes_of(&self, row: &TopRow, now: Tick) -> Vec<PaneCount> {
+        let Some(hash) = row.trace.0 else { return Vec::new() };
+        let guard = epoch::pin();
+        self.panes.counts(now, |panes| self.core.count(hash, panes, &guard))
+    }
+
+    /// How often all keys were seen in each pane from that of `now` back as far as the window, the newest first. Panes without an event are left
+    /// out.
+    #[must_use]
+    pub fn pane_totals_at(&self, now: Tick) -> Vec<PaneCount> {
+        let guard = epoch::pin();
+        self.panes.counts(now, |panes| self.core.total(panes, &guard))
     }
 
     /// How often all keys were seen in the pane of `now` and those before it that make up the window.

@@ -1,6 +1,6 @@
 //! The best rows of many, with what is known of the others.
 
-use super::{TopKey, TopRow};
+use super::{TopKey, TopRow, snapshot::Trace};
 use crate::sync::saturating::SATURATED;
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -39,7 +39,8 @@ impl Ranking {
         self.rest.add(count, upper);
     }
 
-    pub(super) fn add(&mut self, kind: u32, bytes: &[u8], count: u64, upper: u64) {
+    /// `trace`: [`TopRow::trace`].
+    pub(super) fn add(&mut self, kind: u32, bytes: &[u8], trace: Trace, count: u64, upper: u64) {
         if self.rows.len() >= self.k {
             let Some(worst) = self.rows.peek() else { return };
             let is_better = count.cmp(&worst.0.count).then_with(|| worst.0.key.cmp_to(kind, bytes));
@@ -51,7 +52,7 @@ impl Ranking {
             }
         }
         let lower = if count == u64::MAX { SATURATED } else { count };
-        self.rows.push(Ranked(TopRow { key: TopKey::new(kind, bytes), count, lower, upper }));
+        self.rows.push(Ranked(TopRow { key: TopKey::new(kind, bytes), count, lower, upper, trace }));
     }
 
     /// The best first.

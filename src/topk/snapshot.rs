@@ -2,6 +2,7 @@
 
 use super::TopKey;
 use crate::{
+    hash::KeyHash,
     sync::{
         AtomicU64,
         Ordering::Relaxed,
@@ -10,7 +11,7 @@ use crate::{
     },
     time::Tick,
 };
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 /// The hottest keys of a window, as they were found at one time. It never changes.
 ///
@@ -47,6 +48,26 @@ pub struct TopRow {
     pub lower: u64,
     /// It was not seen more often.
     pub upper: u64,
+    /// By which it is found again where it came from.
+    pub(super) trace: Trace,
+}
+
+/// A key's hash, where it is known. Rows are equal without it: it says nothing about them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Trace(pub(super) Option<KeyHash>);
+
+impl PartialEq for Trace {
+    fn eq(&self, _: &Trace) -> bool {
+        true
+    }
+}
+
+impl Eq for Trace {}
+
+impl fmt::Debug for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "known" } else { "unknown" })
+    }
 }
 
 impl TopSnapshot {

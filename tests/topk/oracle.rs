@@ -3,7 +3,7 @@
 use super::plain::{Grid, Plain, add, check};
 use proptest::prelude::*;
 use std::sync::Arc;
-use windlass::Tick;
+use windlass::{PaneCount, Tick, TopK, TopSnapshot};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -94,6 +94,7 @@ fn run(grid: &Grid, steps: &[Step], k: usize, room: Room) {
                 // (Else some of it may have left.)
                 if plain.keeps(grid, now) && top.stats().counter.refused == 0 {
                     assert_eq!(certified, [true, true], "{list:?} {before:?}");
+                    check_panes(&top, &list, &plain, grid, now);
                 }
             }
             Step::Maintain { ahead, budget } => {
@@ -108,6 +109,22 @@ fn run(grid: &Grid, steps: &[Step], k: usize, room: Room) {
             }
         }
     }
+}
+
+/// What rows have in each pane, and all keys together.
+fn check_panes(top: &TopK, list: &TopSnapshot, plain: &Plain, grid: &Grid, now: u64) {
+    let by_pane = |count: &dyn Fn(u64) -> u64| -> Vec<_> {
+        let panes = grid.current(now).rev().map(|pane| (Tick(pane * grid.pane), count(pane)));
+        panes.filter(|&(_, count)| count > 0).collect()
+    };
+    let told = |panes: Vec<PaneCount>| panes.iter().map(|pane| (pane.start, pane.count)).collect::<Vec<_>>();
+    for row in &list.rows {
+        let key = row.key.number().expect("a number");
+        let counts = by_pane(&|pane| plain.counts(pane..pane + 1).get(&key).copied().unwrap_or(0));
+        assert_eq!(told(top.panes_of(row, Tick(now))), counts, "{row:?}");
+    }
+    let totals = by_pane(&|pane| plain.counts(pane..pane + 1).values().sum());
+    assert_eq!(told(top.pane_totals_at(Tick(now))), totals);
 }
 
 proptest! {

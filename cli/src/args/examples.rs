@@ -14,6 +14,9 @@ Examples:
   A log that grows: each run goes on where the one before ended:
     windlass dedup --format combined --id ip,request --window 10m \\
       --state once.state access.log >> once.log
+  The same as one run, however the log is rotated:
+    windlass dedup --format combined --id ip,request --window 10m \\
+      --follow access.log
   Each id once among all who read a part of the stream, wherever they run:
     tail -F ids.txt | windlass dedup --window 10m --remote redis://10.0.0.1";
 
@@ -56,7 +59,10 @@ Examples:
       --lateness 1m --every-pane access.log.gz > hot.tsv
   In 256 KiB, of the logs of two servers, with bounds:
     windlass top --format combined --key path --window 1h --pane 5m \\
-      -k 3 --approx --memory 256K --merge web-1.log.gz web-2.log.gz";
+      -k 3 --approx --memory 256K --merge web-1.log.gz web-2.log.gz
+  As it moves, of a log that grows and is rotated:
+    windlass top --live --follow --format combined --key ip \\
+      --window 10m --pane 30s -k 30 access.log";
 
 pub(crate) const RING: &str = "\
 Examples:
@@ -77,6 +83,13 @@ pub(crate) const DEMO: &str = "\
 Examples:
   windlass demo
   windlass demo --events 30M --seed 7";
+
+pub(crate) const BENCH: &str = "\
+Examples:
+  windlass bench
+  windlass bench --threads 4 --svg windlass.svg
+  A machine whose cache has more than 100 MiB, and time:
+    windlass bench --keys 20M --duration 1m --report json > windlass.json";
 
 pub(crate) const COMPLETIONS: &str = "\
 Examples:

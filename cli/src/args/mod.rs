@@ -1,5 +1,6 @@
 //! The command line: one struct per command, and the groups of options that commands share.
 
+mod bench;
 mod decimals;
 mod examples;
 mod generate;
@@ -17,7 +18,11 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-use crate::input::{Format, Missing, OnError, Order, Resolution, TimeFormat};
+use crate::{
+    input::{Format, Missing, OnError, Order, Resolution, TimeFormat},
+    output::Color,
+};
+pub(crate) use bench::BenchArgs;
 pub(crate) use decimals::{Rate, Share, Skew};
 pub(crate) use generate::{Field, GenArgs, Reach, RecordFormat, RecordsArgs, TimesArgs};
 pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind};
@@ -37,6 +42,9 @@ pub(crate) use values::{Bytes, Count, Span};
     after_help = "Exit status: 0 done, 1 failed while running (I/O, a ceiling reached), 2 wrong usage or bad input."
 )]
 pub(crate) struct Cli {
+    /// Colours: on a terminal unless NO_COLOR is set, always, or never
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto, global = true, help_heading = "Output")]
+    pub(crate) color: Color,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -52,6 +60,7 @@ pub(crate) enum Command {
     Ring(Box<RingArgs>),
     Gen(GenArgs),
     Demo(DemoArgs),
+    Bench(BenchArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
 }
@@ -243,6 +252,12 @@ pub(crate) struct InputArgs {
     /// A record that cannot be read: stop with exit status 2, or skip and count it
     #[arg(long, value_enum, default_value_t = OnError::Fail)]
     pub(crate) on_error: OnError,
+    /// Read on as the last FILE grows, until SIGINT or SIGTERM: then the run ends as at the end of its input
+    ///
+    /// When another file takes its name (rotation by renaming), what still comes to the one before is read first, then the new one from its
+    /// beginning; one that is cut (copytruncate) is read anew. Files before it are read as ever: access.log.1 access.log. Not with --order sort.
+    #[arg(long)]
+    pub(crate) follow: bool,
     /// Threads that read and parse, 1 to 64; with more than one, another judges and writes. The results are the same
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) threads: u8,
@@ -285,7 +300,8 @@ pub(crate) enum ReportKind {
 
 /// See it at work on a generated stream: no files, no server, a few seconds
 ///
-/// The stream is the same for the same seed. Every answer is compared with a plain recount; exit status 1 if they differ.
+/// A tour: the stream goes through dedup, filter, limit, top, rank and ring, one after the other; then all are put side by side. The
+/// stream is the same for the same seed. Every answer is compared with a plain recount; exit status 1 if they differ.
 #[derive(Debug, Args)]
 #[command(after_help = examples::DEMO)]
 pub(crate) struct DemoArgs {

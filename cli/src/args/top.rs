@@ -60,6 +60,10 @@ pub(crate) struct TopArgs {
     /// A line for each pane
     #[arg(long, help_heading = "Output")]
     pub(crate) every_pane: bool,
+    /// Show the window as it moves, on a terminal: the keys with bars and their course over the panes. q or Ctrl-C ends the run as at the end
+    /// of its input, space holds the picture, arrows scroll. Where stdout is no terminal it is as without
+    #[arg(long, conflicts_with_all = ["every_pane", "merge"], help_heading = "Output")]
+    pub(crate) live: bool,
     /// Keep to --memory, with counts between bounds
     #[arg(long, help_heading = "Memory", conflicts_with_all = ["capacity", "max_memory"])]
     pub(crate) approx: bool,

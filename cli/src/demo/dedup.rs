@@ -7,7 +7,7 @@ use std::{
 
 use windlass::{Dedup, Refused, Tick, Verdict, Window};
 
-use super::{Event, Stage};
+use super::{Card, Event, Stage, line};
 use crate::{failure::Failure, generate::Shape, output};
 
 const WINDOW: Duration = Duration::from_secs(5);
@@ -93,8 +93,6 @@ impl Stage for DedupStage {
             ),
             _ => format!("counted again with a plain hash map: {} ANSWERS DIFFER", output::count(wrong)),
         };
-        let line =
-            |what: &str, number: u64, more: &str| format!("{what:<11}{:>11}   {more}", output::count(number));
         let lines = vec![
             line("events", events, &output::seconds(took, events)),
             line("fresh", fresh, "passed on"),
@@ -118,6 +116,10 @@ impl Stage for DedupStage {
             check,
         ];
         (lines, wrong == 0)
+    }
+
+    fn card(&self) -> Card {
+        Card { name: "dedup", calls: self.counts.events, memory_bytes: self.dedup.memory_bytes() }
     }
 }
 

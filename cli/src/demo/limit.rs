@@ -8,7 +8,7 @@ use std::{
 
 use windlass::{Admission, KeyedLimiter, Quota, Tick};
 
-use super::{Event, Stage};
+use super::{Card, Event, Stage, line};
 use crate::{
     failure::Failure,
     generate::{NANOS, Shape},
@@ -107,8 +107,6 @@ impl Stage for LimitStage {
     fn summary(&self, took: Duration) -> (Vec<String>, bool) {
         let denied = self.events - self.allowed;
         let denied_clients = self.recount.values().filter(|client| client.denied > 0).count() as u64;
-        let line =
-            |what: &str, number: u64, more: &str| format!("{what:<11}{:>11}   {more}", output::count(number));
         let lines = vec![
             line("events", self.events, &output::seconds(took, self.events)),
             line("allowed", self.allowed, "passed on"),
@@ -134,6 +132,10 @@ impl Stage for LimitStage {
             },
         ];
         (lines, self.wrong == 0)
+    }
+
+    fn card(&self) -> Card {
+        Card { name: "limit", calls: self.events, memory_bytes: self.limiter.memory_bytes() }
     }
 }
 

@@ -1,11 +1,13 @@
 //! `windlass demo`: see it at work on a generated stream.
 //!
 //! A stage takes one part of windlass over the stream, counts for itself what the answers should be, and says what
-//! happened. Further structures become further stages.
+//! happened; the last page puts them side by side. Further structures become further stages.
 
 mod dedup;
+mod filter;
 mod limit;
 mod rank;
+mod ring;
 mod stream;
 mod top;
 
@@ -34,30 +36,60 @@ trait Stage {
 
     /// What happened, a line each; `false` if the answers were not all as they should be.
     fn summary(&self, took: Duration) -> (Vec<String>, bool);
+
+    /// For the last page.
+    fn card(&self) -> Card;
+}
+
+/// A stage on the last page.
+struct Card {
+    name: &'static str,
+    calls: u64,
+    memory_bytes: u64,
 }
 
 pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
     let shape = stream::shape(args.events.0, args.seed)?;
     let mut stages: Vec<Box<dyn Stage>> = vec![
         Box::new(dedup::DedupStage::new(&shape)?),
+        Box::new(filter::FilterStage::new(&shape)?),
         Box::new(limit::LimitStage::new(&shape)?),
         Box::new(top::TopStage::new(&shape)?),
         Box::new(rank::RankStage::new(&shape)?),
+        Box::new(ring::RingStage::new(&shape)?),
     ];
     say(&format!("{}\n", stream::describe(&shape)))?;
-    for stage in &mut stages {
+    let (all, mut cards) = (stages.len(), Vec::new());
+    for (stage, number) in stages.iter_mut().zip(1..) {
         let took = take_all(stage.as_mut(), &shape, args.quiet)?;
         let (lines, right) = stage.summary(took);
         let lines: String = lines.iter().map(|line| format!("  {line}\n")).collect();
-        say(&format!("\n{}\n{lines}", stage.title()))?;
+        say(&format!("\n{number} of {all}  {}\n{lines}", stage.title()))?;
         if !right {
             return Err(Failure::Running(format!(
                 "demo: {} gave wrong answers, which is a bug",
                 stage.title()
             )));
         }
+        cards.push((stage.card(), took));
     }
-    Ok(())
+    say(&format!("\n{}", last_page(&cards)))
+}
+
+/// What each stage took, side by side.
+fn last_page(cards: &[(Card, Duration)]) -> String {
+    let mut text = format!("{:<8}{:>13}{:>12}  {:<18}{:>9}\n", "", "events", "each", "one thread", "memory");
+    for (Card { name, calls, memory_bytes }, took) in cards {
+        let each = format!("{} ns", took.as_nanos() / u128::from((*calls).max(1)));
+        let (calls, rate) = (output::count(*calls), output::rate(*took, *calls));
+        text += &format!("{name:<8}{calls:>13}{each:>12}  {rate:<18}{:>9}\n", output::memory(*memory_bytes));
+    }
+    text + "All answers are as they should be. Each of these is a command for logs and pipes: windlass --help has examples.\n"
+}
+
+/// A figure, and what there is to say of it.
+fn line(what: &str, number: u64, more: &str) -> String {
+    format!("{what:<11}{:>11}   {more}", output::count(number))
 }
 
 fn take_all(stage: &mut dyn Stage, shape: &Shape, quiet: bool) -> Result<Duration, Failure> {

@@ -7,7 +7,7 @@ use std::{
 
 use windlass::{FifoIndex, Tick};
 
-use super::{Event, Stage};
+use super::{Card, Event, Stage, line};
 use crate::{
     failure::Failure,
     generate::{NANOS, Shape},
@@ -110,8 +110,6 @@ impl Stage for RankStage {
     }
 
     fn summary(&self, took: Duration) -> (Vec<String>, bool) {
-        let line =
-            |what: &str, number: u64, more: &str| format!("{what:<11}{:>11}   {more}", output::count(number));
         let (most, client) = self.longest;
         let lines = vec![
             line("events", self.events, &output::seconds(took, self.events)),
@@ -133,6 +131,10 @@ impl Stage for RankStage {
             },
         ];
         (lines, self.wrong == 0)
+    }
+
+    fn card(&self) -> Card {
+        Card { name: "rank", calls: self.events, memory_bytes: self.queue.memory_bytes() }
     }
 }
 

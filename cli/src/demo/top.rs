@@ -8,7 +8,7 @@ use std::{
 
 use windlass::{Tick, TopK, TopSnapshot};
 
-use super::{Event, Stage};
+use super::{Card, Event, Stage, line};
 use crate::{
     failure::Failure,
     generate::{NANOS, Shape},
@@ -118,8 +118,6 @@ impl Stage for TopStage {
         let (mut lists, pane, stats) = (self.lists, self.newest / NANOS, self.top.stats());
         let last = self.list(pane);
         lists.add(&last, &self.recount.hottest(pane));
-        let line =
-            |what: &str, number: u64, more: &str| format!("{what:<11}{:>11}   {more}", output::count(number));
         let mut lines = vec![
             line("events", self.recount.events, &output::seconds(took, self.recount.events)),
             line("lists", lists.all, &format!("{} of them certified exact; the last one:", lists.certified)),
@@ -140,6 +138,10 @@ impl Stage for TopStage {
             wrong => format!("counted again with plain hash maps: {wrong} LISTS DIFFER"),
         });
         (lines, lists.wrong == 0)
+    }
+
+    fn card(&self) -> Card {
+        Card { name: "top", calls: self.recount.events, memory_bytes: self.top.memory_bytes() }
     }
 }
 

@@ -24,6 +24,7 @@ use crate::{
     output::{self, Progress, Records},
 };
 use layout::Layout;
+pub(crate) use random::Random;
 pub(crate) use shape::{NANOS, Shape};
 pub(crate) use stream::Stream;
 

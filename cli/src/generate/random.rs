@@ -6,10 +6,10 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Its state is a counter, so that any number of the sequence can be had at once.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Random {
+    pub(crate) fn new(seed: u64) -> Random {
         Random(seed)
     }
 
@@ -25,7 +25,7 @@ impl Random {
 
     /// Uniform below `n` (to within n / 2^64).
     #[allow(clippy::cast_possible_truncation)] // the high half
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 

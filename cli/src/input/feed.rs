@@ -1,7 +1,10 @@
 //! All sources, one after the other, as blocks of whole records: what has to be done in the order of the input.
 
 use std::{
-    sync::{Arc, atomic::AtomicU64},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Instant,
     vec,
 };
@@ -21,7 +24,7 @@ use super::{
     source::{Opened, Source},
     spec::Spec,
 };
-use crate::failure::Failure;
+use crate::{failure::Failure, stop::Stop};
 
 /// The blocks of all sources.
 pub(super) struct Feed {
@@ -58,8 +61,12 @@ impl Feed {
 
     /// Reads the next block into a portion that is clear; `false` at the end, and after a failure.
     pub(super) fn next(&mut self, portion: &mut Portion) -> Result<bool, Failure> {
-        let outcome = self.read_on(portion);
-        if outcome.is_err() {
+        let outcome = match self.read_on(portion) {
+            // However reading came to its end then.
+            Err(_) if self.is_stopped() => Ok(false),
+            outcome => outcome,
+        };
+        if !matches!(outcome, Ok(true)) {
             (self.open, self.sources) = (None, Vec::new().into_iter());
         }
         let elapsed = u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -68,14 +75,19 @@ impl Feed {
     }
 
     fn read_on(&mut self, portion: &mut Portion) -> Result<bool, Failure> {
-        loop {
+        while !self.is_stopped() {
+            let mut after = None;
             if let Some(open) = &mut self.open {
                 if open.next(portion)? {
                     return Ok(true);
                 }
+                // Of a file that was followed the next one has the name.
+                after = open.follow.is_some().then(|| (open.number, (open.file.source.clone(), open.format)));
                 self.open = None;
             }
-            let Some((number, (source, format))) = self.sources.next() else { return Ok(false) };
+            let Some((number, (source, format))) = after.or_else(|| self.sources.next()) else {
+                return Ok(false);
+            };
             let place = self.begin.places.get_mut(number).and_then(Option::take);
             let mut open = Open::new(number, source, format, &self.spec, self.read.clone())?;
             if let Some(place) = place {
@@ -83,6 +95,12 @@ impl Feed {
             }
             self.open = Some(open);
         }
+        Ok(false)
+    }
+
+    /// Whether what is followed is to be read no further.
+    fn is_stopped(&self) -> bool {
+        self.spec.follow.as_ref().is_some_and(Stop::is_asked)
     }
 }
 
@@ -100,6 +118,8 @@ struct Open {
     lines: u64,
     /// The header is still to come.
     headless: bool,
+    /// It is read on as it grows.
+    follow: Option<Stop>,
 }
 
 impl Open {
@@ -110,7 +130,11 @@ impl Open {
         spec: &Spec,
         count: Arc<AtomicU64>,
     ) -> Result<Open, Failure> {
-        let Opened { mut bytes, identity } = source.open(count)?;
+        let follow = spec.follow.clone().filter(|_| number + 1 == spec.sources.len());
+        let Opened { mut bytes, identity } = match &follow {
+            Some(stop) => source.follow_at(0, count, stop)?,
+            None => source.open(count)?,
+        };
         let mut offset = 0;
         if format != Format::Lines {
             (bytes, offset) = without_mark(bytes).map_err(|e| source.failed(&e))?;
@@ -120,10 +144,20 @@ impl Open {
             Source::Stdin => None,
         };
         let identity = identity.and_then(name);
-        let file = InputFile::new(source, format, spec).map_err(Failure::Bad)?;
+        let file = InputFile::new(source, format, spec, follow.is_some()).map_err(Failure::Bad)?;
         let blocks = Blocks::new(bytes, borders(format), file.live);
         let headless = spec.has_header(format);
-        Ok(Open { file: Arc::new(file), format, blocks, number, identity, offset, lines: 0, headless })
+        Ok(Open {
+            file: Arc::new(file),
+            format,
+            blocks,
+            number,
+            identity,
+            offset,
+            lines: 0,
+            headless,
+            follow,
+        })
     }
 
     /// Goes on where the file had been read up to. The header is read as ever.
@@ -133,7 +167,7 @@ impl Open {
             head.clear();
         }
         let source = &self.file.source;
-        let mut opened = source.open_at(place.offset, count)?;
+        let mut opened = source.open_at(place.offset, count.clone())?;
         (self.offset, self.lines) = (place.offset, place.lines);
         if place.cut {
             let is_lines = self.format == Format::Lines;
@@ -147,6 +181,11 @@ impl Open {
             };
             self.offset += taken;
             self.lines += u64::from(taken > 0 && !is_lines);
+        }
+        if let Some(stop) = &self.follow {
+            // (Counted from there on once more.)
+            count.fetch_sub(self.offset, Relaxed);
+            opened = source.follow_at(self.offset, count, stop)?;
         }
         self.blocks = Blocks::new(opened.bytes, borders(self.format), self.file.live);
         Ok(())

@@ -18,7 +18,7 @@ use super::{
 #[derive(Clone, Debug)]
 pub(super) struct InputFile {
     pub(super) source: Source,
-    /// It has no size, so somebody may be waiting at its other end.
+    /// It has no size, or grows: somebody may be waiting for what is made of its first records.
     pub(super) live: bool,
     pub(super) wanted: Wanted,
     /// To be cloned: parsing needs memory of its own.
@@ -29,7 +29,7 @@ pub(super) struct InputFile {
 }
 
 impl InputFile {
-    pub(super) fn new(source: Source, format: Format, spec: &Spec) -> Result<InputFile, String> {
+    pub(super) fn new(source: Source, format: Format, spec: &Spec, grows: bool) -> Result<InputFile, String> {
         let wanted = spec.wanted(format);
         // Where a header says which columns, they are known with its first row.
         let columns = if spec.has_header(format) {
@@ -40,7 +40,7 @@ impl InputFile {
             Columns::default()
         };
         Ok(InputFile {
-            live: source.size().is_none(),
+            live: grows || source.size().is_none(),
             source,
             fields: Fields::new(format, &wanted, columns)?,
             times: TimeReader::new(spec.time_format(format), spec.resolution),

@@ -1,7 +1,7 @@
 //! Files to batches of events: the one reader of all commands.
 //!
 //! ```text
-//! source   file, stdin, gzip                          bytes
+//! source   file, stdin, gzip; follow: as it grows     bytes
 //! feed     blocks, borders, mark, file                blocks of whole records, in the order of the input
 //! parser   fields: tsv csv json combined; maker       events: one hash and one tick each
 //! supply   parser by itself, or a pool of threads     portions: block and events, in the order of the input again
@@ -18,6 +18,7 @@ mod csv;
 mod feed;
 mod fields;
 mod file;
+mod follow;
 mod format;
 mod json;
 mod json_walk;
@@ -75,6 +76,8 @@ pub(crate) struct Input {
     newest: Tick,
     size: Option<u64>,
     read: Arc<AtomicU64>,
+    /// Threads read, so that whoever waits for events need not wait for long.
+    aside: bool,
     kept: Option<Kept>,
 }
 
@@ -102,7 +105,7 @@ impl Input {
     pub(crate) fn new(args: &InputArgs, need: Need<'_>) -> Result<Input, Failure> {
         let spec = Spec::new(args, need)?;
         Ok(Input {
-            size: spec.sources.iter().map(|(source, _)| source.size()).sum(),
+            size: spec.size(),
             spec: Arc::new(spec),
             supply: None,
             portion: Portion::default(),
@@ -113,6 +116,7 @@ impl Input {
             number: 0,
             newest: Tick(0),
             read: Arc::default(),
+            aside: false,
             kept: None,
         })
     }
@@ -130,8 +134,14 @@ impl Input {
         self.newest = Tick(from.newest);
         self.skipped = Skipped { records: from.skipped, first: from.first_skipped };
         let begin = Some(Begin { places: places.clone(), now });
+        self.aside = true;
         self.kept = Some(Kept { begin, places, others, now, started: Instant::now() });
         Ok(())
+    }
+
+    /// Before anything is read: leaves reading to a thread, so that there is an end to waiting, and [`Input::close`].
+    pub(crate) fn read_aside(&mut self) {
+        self.aside = true;
     }
 
     /// Whether it stands between the events of two blocks.
@@ -142,13 +152,13 @@ impl Input {
     /// Where it stands, if that is between two blocks.
     pub(crate) fn position(&self) -> Option<Position> {
         let kept = self.kept.as_ref().filter(|_| self.is_between())?;
-        let mut places = kept.places.clone();
-        if let Some((number, place)) = &self.portion.place {
-            places[*number] = Some(place.clone());
+        let (mut places, mut others) = (kept.places.clone(), kept.others.clone());
+        if let Some((number, place)) = self.portion.place.clone() {
+            place::put(&mut places, &mut others, number, place);
         }
         let elapsed = u64::try_from(kept.started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Some(Position {
-            files: places.into_iter().flatten().chain(kept.others.iter().cloned()).collect(),
+            files: places.into_iter().flatten().chain(others).collect(),
             number: self.number,
             newest: self.newest.0,
             now: kept.now.0.saturating_add(elapsed),
@@ -193,7 +203,7 @@ impl Input {
         })
     }
 
-    /// The same; `most`: how long to wait for them, if positions are kept. Not with `--order sort`.
+    /// The same; `most`: how long to wait for them, if reading is left to a thread. Not with `--order sort`.
     pub(crate) fn next_within(&mut self, most: Option<Duration>) -> Result<Next<'_>, Failure> {
         while self.handed == self.portion.made.events.len() {
             self.handed = 0;
@@ -249,13 +259,13 @@ impl Input {
             Some(supply) => supply,
             None => {
                 let begin = self.kept.as_mut().and_then(|kept| kept.begin.take());
-                let (begin, aside) = (begin.unwrap_or_default(), self.kept.is_some());
-                self.supply.insert(Supply::start(&self.spec, begin, aside, self.read.clone())?)
+                let begin = begin.unwrap_or_default();
+                self.supply.insert(Supply::start(&self.spec, begin, self.aside, self.read.clone())?)
             }
         };
         // It is done with the one before.
         if let (Some(kept), Some((number, place))) = (&mut self.kept, self.portion.place.take()) {
-            kept.places[number] = Some(place);
+            place::put(&mut kept.places, &mut kept.others, number, place);
         }
         let supplied = supply.next(&mut self.portion, most)?;
         if supplied != Supplied::Portion {
@@ -268,7 +278,7 @@ impl Input {
         Ok(supplied)
     }
 
-    /// Reads no further. What has been read of a pipe is nowhere else: it is still handed out, then comes the end. (If positions are kept.)
+    /// Reads no further. What has been read of a pipe is nowhere else: it is still handed out, then comes the end. (If reading is left to a thread.)
     pub(crate) fn close(&self) {
         if let Some(Supply::Threads(pool)) = &self.supply {
             pool.close();

@@ -49,7 +49,7 @@ impl Identity {
 }
 
 /// Where the system keeps it.
-fn node(meta: &fs::Metadata) -> (u64, u64) {
+pub(super) fn node(meta: &fs::Metadata) -> (u64, u64) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -103,6 +103,17 @@ pub(crate) struct Position {
     pub(super) wall: u64,
     pub(super) skipped: u64,
     pub(super) first_skipped: Option<String>,
+}
+
+/// Files that have been followed, and are not read any more: known by that many of them, the last ones.
+const FOLLOWED: usize = 100;
+
+/// How far a source has been read. What it was before, if that was another file, is one of the others now.
+pub(super) fn put(places: &mut [Option<Place>], others: &mut Vec<Place>, number: usize, place: Place) {
+    let before = places[number].take().filter(|before| !before.is_same(&place));
+    places[number] = Some(place);
+    others.extend(before);
+    others.drain(..others.len().saturating_sub(FOLLOWED));
 }
 
 /// By this name the file is found from elsewhere, too.

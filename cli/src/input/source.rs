@@ -13,8 +13,14 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use super::place::Identity;
-use crate::failure::{Failure, reason};
+use super::{
+    follow::{Follower, wait_for},
+    place::Identity,
+};
+use crate::{
+    failure::{Failure, reason},
+    stop::Stop,
+};
 
 /// Something to read, not opened yet.
 #[derive(Clone, Debug)]
@@ -105,6 +111,33 @@ impl Source {
                     ))),
                 }
             }
+        }
+    }
+
+    /// The same of a file that is read on as it grows, once there is one.
+    pub(super) fn follow_at(
+        &self,
+        offset: u64,
+        count: Arc<AtomicU64>,
+        stop: &Stop,
+    ) -> Result<Opened, Failure> {
+        let Source::File(path) = self else { return self.open(count) };
+        let file = wait_for(stop, || File::open(path)).map_err(|e| self.unreadable(&e))?;
+        let Some(file) = file else {
+            return Ok(Opened { bytes: Box::new(io::empty()), identity: None });
+        };
+        let identity = Identity::of(&file).map_err(|e| self.failed(&e))?;
+        let file = Follower::new(path, file, offset, stop.clone()).map_err(|e| self.failed(&e))?;
+        // Relaxed: a figure for the progress bar.
+        count.fetch_add(offset, Relaxed);
+        Ok(Opened { bytes: Box::new(Counted { inner: file, count }), identity })
+    }
+
+    /// Whether it can be followed: a plain file, whose bytes are its text.
+    pub(super) fn may_grow(&self) -> bool {
+        match self {
+            Source::Stdin => false,
+            Source::File(path) => self.size().is_some() && !is_gzip(path),
         }
     }
 

@@ -11,7 +11,7 @@ use super::{
     source::Source,
     time::{Resolution, TimeFormat},
 };
-use crate::{args::InputArgs, failure::Failure};
+use crate::{args::InputArgs, failure::Failure, stop::Stop};
 
 /// What a command wants to know of each event.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +54,8 @@ pub(crate) struct Spec {
     pub(crate) numbered: bool,
     pub(crate) seed: Seed,
     pub(crate) threads: usize,
+    /// The last source is read on as it grows, until this is asked.
+    pub(crate) follow: Option<Stop>,
 }
 
 impl Spec {
@@ -64,7 +66,9 @@ impl Spec {
             (None, Source::Stdin) => Format::Lines,
             (None, Source::File(path)) => Format::of(path),
         };
+        let follow = args.follow.then(Stop::on_signals).transpose()?;
         let spec = Spec {
+            follow,
             sources: sources.into_iter().map(|s| (s.clone(), format(&s))).collect(),
             header: args.header,
             key: need.key.to_vec(),
@@ -101,6 +105,7 @@ impl Spec {
         for (source, format) in &self.sources {
             self.check_format(source, *format, option).map_err(Failure::Bad)?;
         }
+        self.check_follow()?;
         let all = self.is_timed();
         if !all && self.sources.iter().any(|(_, format)| self.has_time(*format)) {
             return Err(Failure::bad(
@@ -113,9 +118,30 @@ impl Spec {
         Ok(())
     }
 
+    fn check_follow(&self) -> Result<(), Failure> {
+        match self.sources.last() {
+            Some((source, _)) if self.follow.is_some() && !source.may_grow() => {
+                Err(Failure::bad(format_args!(
+                    "{source}: --follow needs a plain file as the last one, and none that is compressed; a pipe is \
+                 followed without it"
+                )))
+            }
+            _ if self.follow.is_some() && self.order == Order::Sort => {
+                Err(Failure::bad("--follow does not go with --order sort, which reads the whole input first"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether all events have times of their own.
     pub(crate) fn is_timed(&self) -> bool {
         self.sources.iter().all(|(_, format)| self.has_time(*format))
+    }
+
+    /// How many bytes there are to read, if all sources are plain files that do not grow.
+    pub(crate) fn size(&self) -> Option<u64> {
+        let grows = self.follow.is_some();
+        self.sources.iter().map(|(source, _)| source.size().filter(|_| !grows)).sum()
     }
 
     fn has_time(&self, format: Format) -> bool {

@@ -41,16 +41,18 @@ pub(crate) fn memory(bytes: u64) -> String {
 }
 
 /// A time it took, and events per second in it.
-#[allow(clippy::cast_precision_loss)] // three digits are shown
 pub(crate) fn seconds(time: Duration, events: u64) -> String {
-    let seconds = time.as_secs_f64();
-    let rate = events as f64 / seconds.max(1e-9);
-    let rate = match rate {
-        rate if rate >= 1e6 => format!("{:.1} M", rate / 1e6),
-        rate if rate >= 1e3 => format!("{:.1} k", rate / 1e3),
-        rate => format!("{rate:.1} "),
-    };
-    format!("{seconds:.2} s, {rate} events/s").replace("  ", " ")
+    format!("{:.2} s, {}", time.as_secs_f64(), rate(time, events))
+}
+
+/// Events per second.
+#[allow(clippy::cast_precision_loss)] // three digits are shown
+pub(crate) fn rate(time: Duration, events: u64) -> String {
+    match events as f64 / time.as_secs_f64().max(1e-9) {
+        rate if rate >= 1e6 => format!("{:.1} M events/s", rate / 1e6),
+        rate if rate >= 1e3 => format!("{:.1} k events/s", rate / 1e3),
+        rate => format!("{rate:.1} events/s"),
+    }
 }
 
 /// A window in the largest unit that leaves a whole number.

@@ -1,12 +1,14 @@
 //! What leaves the tool: records and decisions, progress and the report.
 
+mod color;
 mod decisions;
 mod figures;
 mod progress;
 mod records;
 
+pub(crate) use color::Color;
 pub(crate) use decisions::Decisions;
-pub(crate) use figures::{bar, count, memory, seconds, share, shown, time, window};
+pub(crate) use figures::{bar, count, memory, rate, seconds, share, shown, time, window};
 pub(crate) use progress::Progress;
 pub(crate) use records::Records;
 

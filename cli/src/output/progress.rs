@@ -55,6 +55,14 @@ impl Progress {
         Progress::show(ProgressBar::new(events), "{bar:30} {percent:>3} %  {events} events  {msg}", None)
     }
 
+    /// Over a known number of steps, of which each is named.
+    pub(crate) fn over_steps(quiet: bool, steps: u64) -> Progress {
+        if quiet || !stderr().is_terminal() {
+            return Progress::none();
+        }
+        Progress::show(ProgressBar::new(steps), "{bar:30} {percent:>3} %  {msg}", None)
+    }
+
     /// Over a known number of events that go to stdout as records. Whoever reads them from a pipe may have a bar as well.
     pub(crate) fn over_records(quiet: bool, events: u64) -> Progress {
         if quiet || !stderr().is_terminal() || stdout().is_terminal() || stdout_is_pipe() {

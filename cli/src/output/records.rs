@@ -12,7 +12,7 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes records, such as the chosen ones of a batch.
 pub(crate) struct Records {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Box<dyn Write + Send>>,
     /// The header is written.
     begun: bool,
 }
@@ -77,7 +77,7 @@ fn failed(error: &io::Error) -> Failure {
 }
 
 /// Rust's own stdout looks for newlines in all that passes; we have a buffer already.
-fn unbuffered_stdout() -> Box<dyn Write> {
+fn unbuffered_stdout() -> Box<dyn Write + Send> {
     #[cfg(unix)]
     {
         use std::os::fd::AsFd;

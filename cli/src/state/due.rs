@@ -6,7 +6,7 @@ use std::{
 };
 
 /// How long nobody looks whether the run is to end, while there is no input.
-const PATIENCE: Duration = Duration::from_millis(50);
+pub(super) const PATIENCE: Duration = Duration::from_millis(50);
 
 pub(super) struct Due {
     every: Duration,

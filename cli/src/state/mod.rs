@@ -1,5 +1,5 @@
 //! `--state FILE --save-every DUR`: what outlives a run. `due`: when it is saved. `file`: how it is written and read; `frames`: what is in no snapshot and long. `lock`: by one process
-//! at a time. `settings`: what must be as it was. `signals`: who asks to end.
+//! at a time. `settings`: what must be as it was.
 //!
 //! A state is one moment between two blocks of the input: how far that has been read, what the structure knows, the counts, and the length of
 //! `--decisions`. What was written for the events before has left the process by then.
@@ -9,7 +9,6 @@ mod file;
 mod frames;
 mod lock;
 mod settings;
-mod signals;
 
 use std::{
     fmt, io,
@@ -26,12 +25,12 @@ use crate::{
     failure::{Failure, reason},
     input::{Input, Next, Order, Position},
     output::{Decisions, Records},
+    stop::Stop,
 };
-use due::Due;
+use due::{Due, PATIENCE};
 use file::{Rest, Target};
 pub(crate) use frames::{Framed, Unframed, invalid};
 pub(crate) use settings::Settings;
-use signals::Stop;
 
 /// What the file says before the snapshots.
 #[derive(Serialize, Deserialize)]
@@ -103,8 +102,7 @@ impl State {
             }
         }
         target.check()?;
-        let stop =
-            Stop::on_signals().map_err(|e| Failure::Running(format!("cannot wait for signals: {e}")))?;
+        let stop = Stop::on_signals()?;
         let due = Due::new(args.save_every.duration, Instant::now());
         let state = State { target, command, settings, due, stop };
         Ok(Some((state, loaded.map(|(head, rest)| Loaded { head, rest, path: path.clone() }))))
@@ -222,19 +220,26 @@ pub(crate) fn begin(
 
 /// What there is next, waiting no longer than the state allows. When somebody has asked the run to end, that is what has been read already.
 pub(crate) fn next<'a>(input: &'a mut Input, state: Option<&State>) -> Result<Next<'a>, Failure> {
-    match state {
-        Some(state) => {
-            if state.stop.is_asked() {
-                input.close();
-            }
-            let next = input.next_within(Some(state.patience()))?;
-            if let Next::Batch(_) = next {
-                state.due.change();
-            }
-            Ok(next)
-        }
-        None => Ok(input.next()?.map_or(Next::End, Next::Batch)),
+    next_until(input, state, None)
+}
+
+/// The same for a run that may be asked to end without having a state; its input is read aside.
+pub(crate) fn next_until<'a>(
+    input: &'a mut Input,
+    state: Option<&State>,
+    stop: Option<&Stop>,
+) -> Result<Next<'a>, Failure> {
+    let Some(stop) = stop.or(state.map(|state| &state.stop)) else {
+        return Ok(input.next()?.map_or(Next::End, Next::Batch));
+    };
+    if stop.is_asked() {
+        input.close();
     }
+    let next = input.next_within(Some(state.map_or(PATIENCE, State::patience)))?;
+    if let (Next::Batch(_), Some(state)) = (&next, state) {
+        state.due.change();
+    }
+    Ok(next)
 }
 
 fn damaged(path: &Path, what: impl fmt::Display) -> Failure {

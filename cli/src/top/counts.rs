@@ -11,7 +11,8 @@ use std::{
 };
 
 use windlass::{
-    BoundedTopK, ConfigError, Export, Key, KeyHash, Seed, Tally, Tick, TopK, TopSnapshot, Window,
+    BoundedTopK, ConfigError, Export, Key, KeyHash, PaneCount, Seed, Tally, Tick, TopK, TopRow, TopSnapshot,
+    Window,
     metrics::{Page, Source},
 };
 
@@ -32,7 +33,7 @@ pub(super) struct Counts {
 }
 
 /// What others may look at meanwhile.
-struct Live {
+pub(super) struct Live {
     top: Top,
     /// The newest event's time and 1, or 0 before the first. Relaxed: whoever looks may be a little behind.
     newest: AtomicU64,
@@ -48,9 +49,38 @@ impl Live {
         Arc::new(Live { top, newest: AtomicU64::new(0) })
     }
 
+    /// The newest event's time.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.newest.load(Relaxed).checked_sub(1)
+    }
+
+    /// The list of the window that ends with the pane of that time.
+    pub(super) fn list(&self, now: Tick) -> TopSnapshot {
+        match &self.top {
+            Top::Exact(top) => top.top_at(now),
+            Top::Bounded(top) => top.top_at(now),
+        }
+    }
+
+    /// How often a row's key was seen in each pane of that window, and how often all were (without a row); `None` if that is not known.
+    pub(super) fn panes(&self, row: Option<&TopRow>, now: Tick) -> Option<Vec<PaneCount>> {
+        match (&self.top, row) {
+            (Top::Exact(top), Some(row)) => Some(top.panes_of(row, now)),
+            (Top::Exact(top), None) => Some(top.pane_totals_at(now)),
+            (Top::Bounded(_), _) => None,
+        }
+    }
+
+    pub(super) fn memory_bytes(&self) -> u64 {
+        match &self.top {
+            Top::Exact(top) => top.memory_bytes(),
+            Top::Bounded(top) => top.memory_bytes(),
+        }
+    }
+
     /// The list of the window that ends with the newest event's pane.
     fn refresh(&self) -> Option<Arc<TopSnapshot>> {
-        let newest = self.newest.load(Relaxed).checked_sub(1).map(Tick)?;
+        let newest = self.newest().map(Tick)?;
         Some(match &self.top {
             Top::Exact(top) => top.refresh_at(newest),
             Top::Bounded(top) => top.refresh_at(newest),
@@ -166,10 +196,12 @@ impl Counts {
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
-        match &self.live.top {
-            Top::Exact(top) => top.stats().counter.memory_bytes,
-            Top::Bounded(top) => top.memory_bytes(),
-        }
+        self.live.memory_bytes()
+    }
+
+    /// To look at from another thread.
+    pub(super) fn live(&self) -> Arc<Live> {
+        self.live.clone()
     }
 }
 

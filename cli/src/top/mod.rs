@@ -1,6 +1,7 @@
 //! `windlass top`: the hottest keys of a sliding window, at its end or at the end of every pane.
 
 mod counts;
+mod live;
 mod merge;
 mod panes;
 mod report;
@@ -21,6 +22,7 @@ use crate::{
     state::{self, Keep, Loaded, Settings, State},
 };
 use counts::Counts;
+use live::Pulse;
 use panes::{Open, Panes};
 use report::Report;
 
@@ -55,7 +57,10 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     metrics.reads(input.read_counter());
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let started = Instant::now();
-    let done = stream(args, &mut running, state.as_mut(), &mut input, &metrics);
+    let done = match live::Screen::wanted(args)? {
+        Some(screen) => screen.show(args, &mut running, state.as_mut(), &mut input, &metrics),
+        None => stream(args, &mut running, state.as_mut(), &mut input, &metrics, None),
+    };
     // What is over has its place in the output, whatever came then.
     running.panes.flush()?;
     done?;
@@ -150,11 +155,12 @@ fn stream(
     mut state: Option<&mut State>,
     input: &mut Input,
     metrics: &Metrics,
+    watched: Option<&Pulse>,
 ) -> Result<(), Failure> {
-    let progress =
-        Progress::over_input(args.output.quiet, args.every_pane, input.size(), input.read_counter());
+    let is_quiet = args.output.quiet || watched.is_some();
+    let progress = Progress::over_input(is_quiet, args.every_pane, input.size(), input.read_counter());
     loop {
-        match state::next(input, state.as_deref())? {
+        match state::next_until(input, state.as_deref(), watched.map(Pulse::stop))? {
             Next::Batch(batch) => {
                 let (events, pause) = (batch.events.len() as u64, batch.pause);
                 running.panes.take(&batch, &mut running.counts)?;
@@ -163,8 +169,12 @@ fn stream(
                 }
                 progress.advance(events);
                 running.counts.come_to(running.panes.newest());
-                metrics.tell(&told(&running.panes, &running.counts));
-                metrics.skipped(input.skipped().records);
+                let (told, skipped) = (told(&running.panes, &running.counts), input.skipped().records);
+                metrics.tell(&told);
+                metrics.skipped(skipped);
+                if let Some(pulse) = watched {
+                    pulse.tell(told, skipped);
+                }
             }
             Next::Nothing => {}
             Next::End => break,

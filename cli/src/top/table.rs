@@ -39,7 +39,7 @@ fn table(list: Option<&TopSnapshot>, width: Option<usize>) -> String {
 }
 
 /// To that many characters, a few at least.
-fn cut(key: &str, room: usize) -> String {
+pub(super) fn cut(key: &str, room: usize) -> String {
     const DOTS: &str = "...";
     let (chars, room) = (key.chars().count(), room.max(DOTS.len() + 8));
     if chars <= room {

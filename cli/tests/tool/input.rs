@@ -262,6 +262,13 @@ fn demo() {
     assert!(run.text().contains("all 50,000 answers are the same"), "{}", run.text());
     assert!(run.text().contains("plain hash maps: every list is the same"), "{}", run.text());
     assert!(run.text().contains("plain queue: all answers are the same"), "{}", run.text());
+    assert!(run.text().contains("no id was let through twice in a window"), "{}", run.text());
+    assert!(run.text().contains("no key moved but to the new node"), "{}", run.text());
+    // The last page has a line for each stage.
+    let (_, page) = run.text().rsplit_once("one thread  ").expect("its head");
+    let names: Vec<_> = page.lines().skip(1).take(6).filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names, ["dedup", "filter", "limit", "top", "rank", "ring"]);
+    assert!(page.contains("All answers are as they should be."), "{page}");
     let other = common::run(&["demo", "--events", "50k", "--seed", "9"], "").ok();
     let fresh = |text: &str| text.lines().find(|l| l.trim_start().starts_with("fresh")).map(str::to_owned);
     assert_ne!(fresh(run.text()), fresh(other.text()));

@@ -11,7 +11,7 @@ use crate::{
         saturating, with_wide,
     },
     time::Tick,
-    topk::{TopKey, TopRow, TopSnapshot},
+    topk::{TopKey, TopRow, TopSnapshot, snapshot::Trace},
 };
 use std::{cmp::Reverse, ops::Range};
 
@@ -100,7 +100,10 @@ impl BoundedTopK {
             let count = guess(one.lower, one.upper);
             let key = (count >= last).then(|| self.key_of(parts, &one, &mut bytes)).flatten();
             match key {
-                Some(key) => found.rows.push(TopRow { key, count, lower: one.lower, upper: one.upper }),
+                Some(key) => {
+                    let (lower, upper) = (one.lower, one.upper);
+                    found.rows.push(TopRow { key, count, lower, upper, trace: Trace::default() });
+                }
                 // It is one that cannot be told, or not among them.
                 None if count >= last => found.leave_nameless(one.upper),
                 None => found.leave(one.lower, one.upper),

@@ -1,0 +1,67 @@
+//! How fast it goes.
+
+use std::{collections::VecDeque, time::Duration};
+
+/// A rate is that of so long.
+const STEP: Duration = Duration::from_millis(500);
+
+/// Rates that are kept.
+const KEPT: usize = 120;
+
+/// Events as they came over the time of the run.
+#[derive(Default)]
+pub(super) struct Rates {
+    /// Of each step, the newest last.
+    steps: VecDeque<(Duration, u64)>,
+    /// Where the step began that goes on.
+    from: (Duration, u64),
+}
+
+impl Rates {
+    /// So many events up to that time.
+    pub(super) fn note(&mut self, at: Duration, events: u64) {
+        let long = at.saturating_sub(self.from.0);
+        if long < STEP {
+            return;
+        }
+        self.steps.push_back((long, events.saturating_sub(self.from.1)));
+        self.from = (at, events);
+        if self.steps.len() > KEPT {
+            self.steps.pop_front();
+        }
+    }
+
+    /// Of the last two steps; before there is one, none.
+    pub(super) fn now(&self) -> Option<(Duration, u64)> {
+        let last = self.steps.iter().rev().take(2);
+        last.copied().reduce(|sum, step| (sum.0 + step.0, sum.1 + step.1))
+    }
+
+    /// Events per second of each step.
+    pub(super) fn all(&self) -> Vec<u64> {
+        let per_second = |(long, events): &(Duration, u64)| {
+            let rate = u128::from(*events) * 1_000_000_000 / long.as_nanos().max(1);
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        };
+        self.steps.iter().map(per_second).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_step_and_of_the_last_two() {
+        let (mut rates, millis) = (Rates::default(), Duration::from_millis);
+        rates.note(millis(100), 50);
+        assert_eq!((rates.now(), rates.all()), (None, vec![]));
+        for (at, events) in [(500, 100), (900, 100), (1000, 200), (2000, 1200)] {
+            rates.note(millis(at), events);
+        }
+        assert_eq!(rates.all(), [200, 200, 1000]);
+        assert_eq!(rates.now(), Some((millis(1500), 1100)));
+        (0..1000).for_each(|i| rates.note(millis(3000 + 500 * i), 2000));
+        assert_eq!((rates.all().len(), rates.all()[KEPT - 1]), (KEPT, 0));
+    }
+}
