@@ -74,6 +74,7 @@ mod deadline;
 mod dedup;
 mod error;
 mod fifo;
+mod figure;
 mod key;
 mod limit;
 mod probe;

@@ -1,12 +1,7 @@
 -- A waiting room: lets in who is due, puts keys at the tail that were never seen, and tells where each stands.
 -- KEYS: its state (when the next is due, next number, last time), its order (keys that wait, by number), all keys that were seen.
--- ARGV: time in microseconds ('': the server's), microseconds from one to the next, milliseconds for which it is kept, then keys.
+-- ARGV: time, microseconds from one to the next, milliseconds for which it is kept, then keys.
 -- How many were seen, how many wait, and of each key how many are before it: -1 once it was let in.
-local now = tonumber(ARGV[1])
-if not now then
-    local time = redis.call('TIME')
-    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
 local every = tonumber(ARGV[2])
 local due, next, last = unpack(redis.call('HMGET', KEYS[1], 'due', 'next', 'last'))
 -- Times do not go back.

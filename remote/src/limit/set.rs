@@ -1,12 +1,12 @@
 //! Several limits in one decision.
 
 use super::{
-    DecidedBy, TOGETHER,
+    DecidedBy,
     ask::{Ask, call_all, read},
     rule::{Rule, unexpected},
 };
 use crate::{
-    connection::{Answer, Call},
+    connection::{Answer, Call, TOGETHER},
     error::{ErrorKind, RemoteError},
     key::Namespace,
     remote::Remote,

@@ -5,13 +5,13 @@ use crate::{
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
-    script::Script,
+    script::{Script, script},
 };
 use redis::Value;
 use std::{fmt, sync::LazyLock, time::Duration};
 use windlass::ConfigError;
 
-static ARRIVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/room/arrive.lua")));
+static ARRIVE: LazyLock<Script> = script!("now", "room/arrive");
 
 /// Keys of a batch that go out together.
 const TOGETHER: usize = 512;
