@@ -15,6 +15,8 @@ mod pretender;
 mod proxy;
 mod rights;
 mod ring;
+mod room;
+#[allow(dead_code, reason = "other tests use the rest")]
 mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]

@@ -4,6 +4,7 @@ mod conformance;
 mod exact;
 mod failures;
 mod golden;
+mod load;
 mod modes;
 mod native;
 mod sets;
