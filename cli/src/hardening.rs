@@ -18,8 +18,7 @@ use crate::{
 };
 
 /// The first byte says what reads the rest.
-#[allow(dead_code)] // of the fuzz target
-pub(crate) fn drive(bytes: &[u8]) {
+pub fn drive(bytes: &[u8]) {
     let Some((&first, rest)) = bytes.split_first() else { return };
     match first % 4 {
         0 => values(&String::from_utf8_lossy(rest)),

@@ -71,6 +71,7 @@ fn check(args: &TopArgs) -> Result<(), Failure> {
     remote::refuse(&[
         (args.save.state.is_some(), "--state", "what others know is not in it"),
         (args.every_pane, "--every-pane", "there is a table at the end of the run"),
+        (args.live, "--live", "it shows what this process counts, and not what all know"),
         (args.merge, "--merge", "it merges files, this processes; take one of them"),
         (!args.lateness.duration.is_zero(), "--lateness", "without event times none is late"),
     ])

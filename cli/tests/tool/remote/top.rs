@@ -90,5 +90,6 @@ fn what_does_not_go_with_it() {
     failed(&["--state", "file"], "--state does not go with --remote");
     failed(&["--every-pane"], "--every-pane does not go");
     failed(&["--merge"], "--merge does not go");
+    failed(&["--live"], "--live does not go");
     failed(&["--lateness", "5s"], "--lateness does not go");
 }
