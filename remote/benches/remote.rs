@@ -33,8 +33,9 @@ fn main() {
     let quick = !std::env::args().any(|argument| argument == "--bench")
         || std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
     let (events, rounds) = if quick { (20_000, 1) } else { (400_000, 5) };
+    // One thread, as redis-benchmark has.
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(1)
         .enable_all()
         .build()
         .expect("a runtime");
@@ -105,25 +106,27 @@ async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
     let dedup = dedup.known(if kind == Kind::Known { 1_000_000 } else { 0 });
     let dedup = if kind == Kind::Script { dedup.by_script() } else { dedup }.build().expect("valid");
     let repeats = matches!(kind, Kind::Asked | Kind::Known);
+    let own = events / CLIENTS;
+    let all: Vec<Vec<String>> =
+        (0..CLIENTS).map(|client| (0..own).map(|i| format!("{client:02}{i:010}")).collect()).collect();
     let begun = Instant::now();
     let mut tasks = Vec::new();
-    for client in 0..CLIENTS {
+    for ids in all {
         let dedup = dedup.clone();
         tasks.push(tokio::spawn(async move {
-            let (mut fresh, own) = (0, events / CLIENTS);
-            let mut next = 0;
+            let (mut fresh, mut next) = (0, 0);
             while next < own {
                 let last = (next + depth).min(own);
                 // Every other batch is the one before it.
                 let batch = next / depth;
                 let from = if repeats { (batch / 2) * depth } else { next };
-                let ids: Vec<String> =
-                    (from..from + (last - next)).map(|i| format!("{client:02}{i:010}")).collect();
+                #[allow(clippy::cast_possible_truncation)] // there are as many
+                let ids = &ids[from as usize..(from + (last - next)) as usize];
                 next = last;
-                let answers = if let [id] = &*ids {
+                let answers = if let [id] = ids {
                     vec![dedup.observe(id).await]
                 } else {
-                    dedup.observe_batch(&ids).await
+                    dedup.observe_batch(ids).await
                 };
                 fresh +=
                     answers.iter().filter(|answer| answer.as_ref().expect("an answer").is_fresh()).count()

@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 /// What is asked.
 #[derive(Debug)]
 pub(crate) enum What {
+    /// `SET key token NX GET PX millis`: made when it is sent, as there are so many of them.
+    Admit { token: [u8; 16], millis: u64 },
     /// A command as it is.
     Native(redis::Cmd),
     /// Commands that are carried out together (MULTI, EXEC); the answer is all of theirs.
@@ -26,6 +28,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Sets a key that is not there to a token, for so many milliseconds, and asks what it was. May be sent again: with the same token it changes nothing more.
+    pub(crate) fn admit(key: Vec<u8>, token: [u8; 16], millis: u64) -> Call {
+        Call { key, what: What::Admit { token, millis }, repeatable: true }
+    }
+
     /// A command as it is; `key` is the key in it.
     pub(crate) fn native(key: Vec<u8>, command: redis::Cmd, repeatable: bool) -> Call {
         Call { key, what: What::Native(command), repeatable }
@@ -60,6 +67,13 @@ impl Call {
     /// What is sent, a script `whole` or by its digest.
     pub(crate) fn add_to(&self, pipeline: &mut redis::Pipeline, whole: bool) {
         match &self.what {
+            What::Admit { token, millis } => {
+                // As large as it gets: 7 words, most of them short.
+                let mut command = redis::Cmd::with_capacity(7, self.key.len() + 48);
+                command.arg("SET").arg(self.key.as_slice()).arg(&token[..]);
+                command.arg("NX").arg("GET").arg("PX").arg(*millis);
+                pipeline.add_command(command);
+            }
             What::Native(command) => drop(pipeline.add_command(command.clone())),
             What::Transaction(commands) => {
                 pipeline.cmd("MULTI");

@@ -47,13 +47,7 @@ impl Tier {
     pub(crate) fn admit(self, namespace: &Namespace, id: &[u8], token: &Token, window: Millis) -> Call {
         let key = namespace.item(Kind::Dedup, id);
         match self {
-            Tier::Native => {
-                // As large as it gets: 7 words, most of them short.
-                let mut command = redis::Cmd::with_capacity(7, key.len() + 48);
-                command.arg("SET").arg(key.as_slice()).arg(token.bytes());
-                command.arg("NX").arg("GET").arg("PX").arg(window.0);
-                Call::native(key, command, true)
-            }
+            Tier::Native => Call::admit(key, *token.bytes(), window.0),
             Tier::Script => {
                 let window = window.0.to_string().into_bytes();
                 Call::script(key, &ADMIT, vec![token.bytes().to_vec(), window], true)
@@ -77,7 +71,7 @@ impl Tier {
 pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call {
     let key = namespace.item(Kind::Dedup, id);
     let mut command = redis::cmd("SET");
-    command.arg(key.as_slice()).arg(token.bytes()).arg("XX").arg("KEEPTTL");
+    command.arg(key.as_slice()).arg(&token.bytes()[..]).arg("XX").arg("KEEPTTL");
     Call::native(key, command, true)
 }
 

@@ -18,7 +18,7 @@ impl Token {
         Token(unique())
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
 }
