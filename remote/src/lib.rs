@@ -7,6 +7,7 @@
 //! | may this client go on? N in T for each, whichever of us it asks | [`RemoteLimiter`], by [`Algorithm`] |
 //! | .. by several limits at once: all or nothing | [`RemoteLimitSet`] |
 //! | .. without a round trip for each call | [`Mode::Lease`], [`Mode::Report`] |
+//! | either, over servers that do not know of each other | [`RemoteRing`], [`RemoteLimiterRing`] |
 //! | how often was it seen in the window, by all of us? | [`RemoteCounter`] |
 //! | which keys are the hottest, over all of us? | [`RemoteTopK`] |
 //! | how many are ahead of me, and who is next? | [`RemoteFifo`] |
@@ -28,14 +29,17 @@
 //!
 //! # Tiers
 //!
-//! The same question is asked in the way that the servers know; [`Remote::capabilities`] says what they can.
+//! The same question is asked in the way that the servers know; [`Remote::capabilities`] says what they can. (docs/distributed.md has the same table.)
 //!
 //! | | in one process (`windlass`) | native commands | scripts |
 //! |---|---|---|---|
+//! | cost | nanoseconds | a round trip, shared by a batch; none for what is known here | the same |
+//! | survives a process | with snapshots | yes; a server, if its replica has it | the same |
 //! | exact dedup | [`windlass::Dedup`] | `SET key token NX GET PX T`, from 7.0 on | the same as a script, before 7.0 |
 //! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, milliseconds |
 //! | .. `first_seen` | told | unknown | unknown |
-//! | .. late events, `Refresh::OnDuplicate` | yes | no: arrival decides, and nothing is refreshed | no |
+//! | .. late events, `Refresh::OnDuplicate`, windows of N events | yes | no: arrival decides, and nothing is refreshed | no |
+//! | .. ids are told apart | by 64 bits of a hash beside their place or, if asked for, by their bytes | by their bytes; known duplicates as in one process | the same |
 //! | .. the answer is lost | cannot be | the token asks again | the token asks again |
 //! | limits: algorithms | [`windlass::KeyedLimiter`]: all | fixed window alone | all |
 //! | .. how | a state in a table | `MULTI; INCRBY; PEXPIRE NX; PTTL; EXEC` from 7.0 on; `INCREX` where it is, in place of the first two | one key for each client; the same answers, field by field |
@@ -95,7 +99,7 @@ pub use limit::{
 };
 pub use probe::{Capabilities, Eviction};
 pub use remote::{Remote, RemoteBuilder, RemoteStats};
-pub use ring::{Handover, Member, RemoteRing};
+pub use ring::{Handover, Member, RemoteLimiterRing, RemoteRing, RemoteRingStats};
 pub use room::{RemoteRoom, RemoteRoomView};
 pub use topk::{MergedTop, RemoteTopK};
 pub use windlass::{Admission, Algorithm, OnPresent, Pushed, Quota, SetAdmission};

@@ -129,7 +129,8 @@ impl fmt::Debug for Remote {
 }
 
 impl RemoteBuilder {
-    /// How long a call may take, all attempts together; also how long it takes to notice that a server is gone. Default: 1 s.
+    /// How long a call may take, all attempts together. Default: 1 s. It also says how long it takes to notice that a server hangs: a call that begins after its last answer finds out by its own
+    /// deadline, so all others know within two of these.
     ///
     /// A failover takes longer than that: set it above the cluster's node timeout (or the sentinels' `down-after-milliseconds`) and a second or two
     /// for calls to outlast it.

@@ -21,4 +21,5 @@ mod servers;
 #[path = "../../tests/common/streams.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod streams;
+mod tiers;
 mod topk;

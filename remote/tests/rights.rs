@@ -11,6 +11,7 @@ use windlass_remote::{
 /// A row of the table of rights.
 fn rights(row: &str) -> Vec<String> {
     let text = include_str!("../../docs/distributed.md");
+    let (_, text) = text.split_once("\n## Rights\n").expect("the heading");
     let row = text.lines().find(|line| line.starts_with(&format!("| {row} |"))).expect("there is one");
     let words = row.split(|c: char| c.is_whitespace() || "`;()".contains(c));
     words.filter(|word| word.starts_with('+')).map(|word| word.replace('\\', "")).collect()

@@ -29,9 +29,14 @@ pub(crate) fn available() -> bool {
 fn absent(what: &str) -> bool {
     let required = std::env::var_os("WINDLASS_REQUIRE_REDIS").is_some_and(|value| value == "1");
     assert!(!required, "absent: {what}");
+    skipped(what);
+    false
+}
+
+/// Says that a test lacks something.
+pub(crate) fn skipped(what: &str) {
     // Not println!: the test harness would keep that to itself.
     writeln!(std::io::stderr(), "SKIPPED: absent: {what}").expect("stderr is open");
-    false
 }
 
 /// Whether servers can do TLS as well, and there is an `openssl`; as above.

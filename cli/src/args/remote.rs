@@ -22,7 +22,7 @@ pub(crate) struct RemoteArgs {
     /// Whose it is what is kept there: 1 to 64 of A-Z a-z 0-9 _ - . All who share one give the same options
     #[arg(long, value_name = "NAME", default_value = "windlass", requires = "remote")]
     pub(crate) remote_namespace: String,
-    /// How long a request may take, connecting included; also how long it takes to notice that a server is gone
+    /// How long a request may take, connecting included; within twice that it is noticed that a server hangs
     #[arg(long, value_name = "DUR", default_value = "1s", requires = "remote")]
     pub(crate) remote_timeout: Span,
 }

@@ -31,7 +31,8 @@ pub enum Down {
     Deny,
     /// All are admitted, unseen.
     Allow,
-    /// Each process judges by itself, exactly: an id is admitted at most once in each of them. When the engine is back it is told
+    /// Each process judges by itself, exactly: during an outage an id is admitted at most once in each of them, and not in the one that has admitted it before and still knows
+    /// it ([`RemoteDedupBuilder::known`]). When the engine is back it is told
     /// what was admitted, so that later duplicates are caught, and what several had admitted is counted.
     LocalShare,
 }
@@ -80,9 +81,15 @@ impl RemoteDedupBuilder {
 
     /// How many ids that this process has admitted are known here, so that their duplicates need no round trip; 0: none. The
     /// newest stay. 40 bytes each. Default: 65,536.
+    ///
+    /// During an outage these stay duplicates. Others are not told from new ones: with [`Down::LocalShare`] this process may admit them once more, though it has admitted them itself.
     pub fn known(mut self, ids: usize) -> Self {
         self.known = ids;
         self
+    }
+
+    pub(crate) fn known_ids(&self) -> usize {
+        self.known
     }
 
     /// How many ids this process may admit by itself while the engine is down ([`Down::LocalShare`]); after these, new ids get

@@ -18,7 +18,7 @@ use crate::{
 };
 use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
-use known::Known;
+pub(crate) use known::Known;
 use question::{Millis, Said, Tier};
 use stats::Counts;
 pub use stats::RemoteDedupStats;

@@ -17,10 +17,9 @@ impl RemoteDedup {
         left.collect()
     }
 
-    /// Lets ids count as seen for so many milliseconds from now. What fails lives as long as it did.
+    /// Lets ids count as seen for so many milliseconds from now; with 0 they are gone at once. What fails lives as long as it did.
     pub(crate) async fn let_live(&self, ids: &[(&[u8], u64)]) {
-        let calls: Vec<Call> =
-            ids.iter().map(|(id, ms)| self.expiry("PEXPIRE", id, Some((*ms).max(1)))).collect();
+        let calls: Vec<Call> = ids.iter().map(|(id, ms)| self.expiry("PEXPIRE", id, Some(*ms))).collect();
         drop(self.0.remote.connection().batch(&calls, None, self.0.remote.deadline()).await);
     }
 

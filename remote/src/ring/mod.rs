@@ -1,23 +1,26 @@
-//! Deduplication over members that do not know of each other.
+//! Deduplication, and limits, over members that do not know of each other.
 
+mod limiter;
 mod member;
 
 use crate::{
     connection,
-    dedup::{Observed, RemoteDedup, RemoteDedupBuilder},
+    dedup::{Known, Observed, RemoteDedup, RemoteDedupBuilder, RemoteDedupStats},
     error::{ErrorKind, RemoteError},
+    figure::Figure,
     remote::Remote,
 };
 use futures_util::future::join_all;
+pub use limiter::RemoteLimiterRing;
 pub use member::{Handover, Member};
-use member::{Members, Routes};
+use member::{Members, Routes, grouped};
 use std::{
     collections::HashMap,
     fmt,
     sync::{Arc, PoisonError, RwLock},
     time::{Duration, Instant},
 };
-use windlass::{ConfigError, Verdict};
+use windlass::{Clock, ConfigError, Verdict};
 
 const DUPLICATE: Observed = Observed::Decided(Verdict::Duplicate { first_seen: None });
 
@@ -60,14 +63,29 @@ type Settings = dyn Fn(&Remote) -> RemoteDedupBuilder + Send + Sync;
 /// - *All who share a namespace* give the same names, weights and window; addresses may differ.
 ///
 /// # Cost
-/// One round trip to each member for each 1024 events of a batch, also for duplicates of what this process has admitted (nothing is known here: [`RemoteDedupBuilder::known`] has no
-/// effect). While the ring changes, one more for new ids that have moved, and two for those that turn out to be duplicates.
+/// One round trip to each member for each 1024 events of a batch, none for duplicates of what this process was told is fresh ([`RemoteDedupBuilder::known`]: so many for all members together). While the ring
+/// changes, one more for new ids that have moved, and two for those that turn out to be duplicates.
 #[derive(Clone)]
 pub struct RemoteRing(Arc<Inner>);
 
 struct Inner {
     settings: Box<Settings>,
     routes: RwLock<Arc<Routes>>,
+    /// Ids that this process was told are fresh, by whichever member. (Of a member by itself nothing is known here: what a new owner has admitted can turn out to be a duplicate, or
+    /// be taken back.)
+    known: Option<Known>,
+    clock: Clock,
+    duplicates_known: Figure,
+}
+
+/// Plain figures about a [`RemoteRing`], of this process alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RemoteRingStats {
+    /// Duplicates that were known here: no member was asked.
+    pub known: u64,
+    /// Of each member that there is now, by its name. While the ring changes an id that has moved counts for two.
+    pub members: Vec<(String, RemoteDedupStats)>,
 }
 
 impl RemoteRing {
@@ -79,9 +97,14 @@ impl RemoteRing {
         members: impl IntoIterator<Item = Member>,
         settings: impl Fn(&Remote) -> RemoteDedupBuilder + Send + Sync + 'static,
     ) -> Result<RemoteRing, RemoteError> {
-        let now = Members::new(members.into_iter().collect(), None, &settings)?;
+        let members: Vec<Member> = members.into_iter().collect();
+        let ids = members.first().map_or(0, |member| settings(member.remote()).known_ids());
+        let now = connected(members, None, &settings)?;
+        let clock = Clock::monotonic();
+        let known = Known::new(ids, now.window(), now.timeout(), clock.clone())?;
         let routes = RwLock::new(Arc::new(Routes { now: Arc::new(now), before: None }));
-        Ok(RemoteRing(Arc::new(Inner { settings: Box::new(settings), routes })))
+        let (settings, duplicates_known) = (Box::new(settings), Figure::default());
+        Ok(RemoteRing(Arc::new(Inner { settings, routes, known, clock, duplicates_known })))
     }
 
     /// Goes over to these members. Those of a name that there was before stay connected as they are, with what waits for them.
@@ -98,7 +121,7 @@ impl RemoteRing {
             let limit = "one at a time: after each, a window and as long as others may take".to_owned();
             return Err(ConfigError { field: "change", value: format!("{left:?} too early"), limit }.into());
         }
-        let now = Members::new(members.into_iter().collect(), Some(&routes.now), &self.0.settings)?;
+        let now = connected(members.into_iter().collect(), Some(&routes.now), &self.0.settings)?;
         let before = match handover {
             // Calls that are under way go by the ring before: a deadline for each of the steps that they may have.
             Handover::Ask { within } => {
@@ -154,11 +177,37 @@ impl RemoteRing {
         waiting
     }
 
+    /// Its figures. Each is exact once no call is under way.
+    #[must_use]
+    pub fn stats(&self) -> RemoteRingStats {
+        let routes = self.routes();
+        let members = routes.now.each().map(|(name, dedup)| (name.to_owned(), dedup.stats()));
+        RemoteRingStats { known: self.0.duplicates_known.get(), members: members.collect() }
+    }
+
     fn routes(&self) -> Arc<Routes> {
         Arc::clone(&self.0.routes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     async fn some(&self, ids: &[&[u8]]) -> Vec<Answer> {
+        let Inner { known, clock, duplicates_known, .. } = &*self.0;
+        let Some(known) = known else { return self.ask_all(ids).await };
+        let asked: Vec<usize> = (0..ids.len()).filter(|&at| !known.contains(ids[at])).collect();
+        duplicates_known.add((ids.len() - asked.len()) as u64);
+        let mut answers = vec![Ok(DUPLICATE); ids.len()];
+        let (own, sent) = (asked.iter().map(|&at| ids[at]).collect::<Vec<_>>(), clock.now());
+        for (at, answer) in asked.into_iter().zip(self.ask_all(&own).await) {
+            // What is not confirmed, or admitted alone, may not be in the engine.
+            if answer == Ok(Observed::Decided(Verdict::Fresh)) {
+                known.put(ids[at], sent);
+            }
+            answers[at] = answer;
+        }
+        answers
+    }
+
+    /// By the members.
+    async fn ask_all(&self, ids: &[&[u8]]) -> Vec<Answer> {
         let routes = self.routes();
         let sent = Instant::now();
         let all = (0..ids.len()).map(|at| (at, routes.now.owner(ids[at]))).collect();
@@ -222,19 +271,25 @@ async fn ask<'a>(ids: &[&[u8]], asked: Vec<(usize, (&'a str, &'a RemoteDedup))>)
     join_all(members).await.into_iter().flatten().collect()
 }
 
-type Groups<'a, T> = HashMap<&'a str, (&'a RemoteDedup, Vec<T>)>;
-
-fn grouped<'a, T>(all: Vec<(T, (&'a str, &'a RemoteDedup))>) -> Groups<'a, T> {
-    let mut groups = Groups::new();
-    for (one, (name, dedup)) in all {
-        groups.entry(name).or_insert_with(|| (dedup, Vec::new())).1.push(one);
-    }
-    groups
+/// All of one window, that of `before`.
+fn connected(
+    members: Vec<Member>,
+    before: Option<&Members<RemoteDedup>>,
+    settings: &Settings,
+) -> Result<Members<RemoteDedup>, RemoteError> {
+    let now = Members::new(members, before, |remote| settings(remote).known(0).build())?;
+    now.agree(before, "window", RemoteDedup::window)?;
+    Ok(now)
 }
 
 /// The new owner has admitted these, and they are not fresh: it lets them live as long as the one before does, which has them (`true`), or takes
 /// them back.
-async fn correct(ids: &[&[u8]], residues: &[(usize, bool)], now: &Members, before: &Members) {
+async fn correct(
+    ids: &[&[u8]],
+    residues: &[(usize, bool)],
+    now: &Members<RemoteDedup>,
+    before: &Members<RemoteDedup>,
+) {
     let held = residues.iter().filter(|(_, held)| *held);
     let asking = grouped(held.map(|&(at, _)| (at, before.owner(ids[at]))).collect());
     let asking = asking.into_values().map(async |(dedup, places)| {
@@ -244,7 +299,7 @@ async fn correct(ids: &[&[u8]], residues: &[(usize, bool)], now: &Members, befor
     let left = join_all(asking).await.into_iter().flatten().filter_map(|(at, left)| Some((at, left?)));
     let back = residues.iter().filter(|(_, held)| !held).map(|&(at, _)| (at, 0));
     let lives = left.chain(back).map(|(at, ms)| ((ids[at], ms), now.owner(ids[at]))).collect();
-    let telling = grouped::<(&[u8], u64)>(lives).into_values();
+    let telling = grouped::<_, (&[u8], u64)>(lives).into_values();
     join_all(telling.map(async |(dedup, lives)| dedup.let_live(&lives).await)).await;
 }
 

@@ -78,6 +78,28 @@ async fn each_policy() {
     assert_eq!((share.stats().replayed, other.stats().replayed), (3, 1));
 }
 
+/// What is known here is not admitted again by a process alone; of what is not, it knows as little as of others' ids: once.
+#[tokio::test]
+async fn alone_without_what_is_known() {
+    if !available() {
+        return;
+    }
+    let mut server = Server::start(&[]);
+    let remote = hasty(&server.address()).await;
+    let build = |namespace: &str, known| {
+        let builder = RemoteDedup::builder(&remote, namespace, LONG).down(Down::LocalShare);
+        builder.known(known).build().unwrap()
+    };
+    let (knows, none) = (build("knows", 1000), build("none", 0));
+    for dedup in [&knows, &none] {
+        assert_eq!(dedup.observe("a").await, Ok(Observed::Decided(FRESH)));
+    }
+    server.kill();
+    assert_eq!(knows.observe("a").await, Ok(Observed::Decided(DUPLICATE)));
+    assert_eq!(none.observe("a").await, Ok(Observed::Alone(FRESH)));
+    assert_eq!(none.observe("a").await, Ok(Observed::Alone(DUPLICATE)));
+}
+
 /// One connection hangs while the server answers on another: that is no reason to keep others from it.
 #[tokio::test]
 async fn a_connection_hangs() {

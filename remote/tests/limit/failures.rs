@@ -3,12 +3,12 @@
 use super::connect;
 use crate::{
     proxy::Proxy,
-    servers::{Cluster, Server, available, until_async},
+    servers::{Cluster, Server, available, skipped, until_async},
 };
 use std::time::Duration;
 use windlass_remote::{
-    Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Mode, Quota, RemoteLimitRule, RemoteLimitSet,
-    RemoteLimiter, SetAdmission,
+    Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Mode, Quota, Remote, RemoteLimitRule,
+    RemoteLimitSet, RemoteLimiter, SetAdmission,
 };
 
 /// So long that no test sees its end, nor anything given back.
@@ -133,4 +133,43 @@ async fn slots_move() {
         assert_eq!(left(which).await, Some(before - 1), "{key}: moved");
         assert_eq!(left(which).await, Some(before - 2), "{key}");
     }
+}
+
+/// Where slots move at once (Valkey from 9.0 on) there is no time in which several keys cannot be decided together.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slots_move_at_once() {
+    const LIMIT: u64 = 300;
+    if !available() {
+        return;
+    }
+    if !Server::start(&[]).cli(&["COMMAND", "INFO", "cluster|migrateslots"]).contains("migrateslots") {
+        skipped("slots that move at once");
+        return;
+    }
+    let cluster = Cluster::start(Duration::from_secs(5));
+    let connecting = Remote::builder(&cluster.address()).timeout(Duration::from_secs(20)).connect();
+    let remote = connecting.await.expect("it is there");
+    let set = RemoteLimitSet::builder(&remote, "c")
+        .limit(RemoteLimitRule::keyed("user", Quota::new(LIMIT, LONG)))
+        .limit(RemoteLimitRule::global("all", Quota::new(LIMIT, LONG)).algorithm(Algorithm::SlidingLog))
+        .build()
+        .expect("valid");
+    let slot: u16 = cluster.servers[0].cli(&["CLUSTER", "KEYSLOT", "{c:g}"]).trim().parse().expect("a slot");
+    let (from, to) = (cluster.primary_of(slot), cluster.primary_of((slot + 8192) % 16384));
+    let name = cluster.servers[to].cli(&["CLUSTER", "MYID"]).trim().to_owned();
+    let mut allowed = 0;
+    for round in 0..2 * LIMIT {
+        if round == LIMIT / 3 {
+            let slot = slot.to_string();
+            let words = ["CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", &slot, &slot, "NODE", &name];
+            assert_eq!(cluster.servers[from].cli(&words).trim(), "OK");
+        }
+        if round == LIMIT * 2 / 3 {
+            until_async("it has moved", || async { cluster.primary_of(slot) == to }).await;
+        }
+        let decision = set.check("g", &["ann"], 1).await.expect("an answer");
+        allowed += u64::from(matches!(decision.admission, SetAdmission::Allowed { .. }));
+    }
+    assert_eq!(allowed, LIMIT);
+    assert!(remote.stats().redirected > 0);
 }
