@@ -3,6 +3,7 @@
 mod common;
 
 mod approx;
+mod bench;
 mod distinct;
 mod errors;
 mod follow;
