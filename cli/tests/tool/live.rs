@@ -44,7 +44,7 @@ impl Terminal {
             .spawn();
         let Ok(mut child) = started else {
             // Not println!: the test harness would keep that to itself.
-            writeln!(std::io::stderr(), "SKIPPED: script is absent").unwrap();
+            writeln!(std::io::stderr(), "SKIPPED: script is absent").expect("stderr is open");
             return None;
         };
         let (keys, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
