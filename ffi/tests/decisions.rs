@@ -2,6 +2,11 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
+#[path = "../../tests/common/algorithms.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod algorithms;
+#[path = "../../tests/common/answers.rs"]
+mod answers;
 #[allow(dead_code)] // of an event we need the time and the id
 #[path = "../../tests/common/streams.rs"]
 mod streams;
@@ -15,11 +20,10 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use algorithms::ALGORITHMS;
 use sha2::{Digest, Sha256};
 use support::{
     Language, STATIC_LIBS, checked, go_is_there, is_set, languages, library, program, program_as, root, run,
-    skipped,
 };
 use windlass::Algorithm;
 
@@ -183,22 +187,10 @@ fn a_generated_stream() {
     );
 }
 
-/// The real logs, where they are.
-fn data() -> Option<PathBuf> {
-    let path = root().join("../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(!is_set("WINDLASS_REQUIRE_DATA"), "../shared/data is absent");
-    skipped("../shared/data is absent");
-    None
-}
-
 /// A view of a file, its order and its window, as `expected.json` names them.
 fn a_log(file: &str, view: &str, order: &str, window: u64) {
-    let Some(data) = data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let answers: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let answers = answers::answers(&data);
     let view_of = &answers[file][view];
     let mut events: Vec<(u64, String)> =
         streams::read(&data, file, view).into_iter().map(|event| (event.ms, event.id)).collect();
@@ -211,9 +203,7 @@ fn a_log(file: &str, view: &str, order: &str, window: u64) {
         return;
     }
     let expected = &view_of[order]["dedup"][format!("T={window}")];
-    assert_eq!(expected["ones"], decisions.matches('1').count(), "{view}: duplicates");
-    let sha256: String = Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
-    assert_eq!(expected["sha256"], sha256, "{view}: all decisions");
+    answers::check(expected, &decisions, &[view]);
 }
 
 #[test]
@@ -350,16 +340,6 @@ fn global_of_rust(number: usize, quota: &str, calls: &[Call]) -> String {
     calls.iter().map(|(tick, cost, _)| line(limiter.check_at(*cost, Tick(*tick)))).collect()
 }
 
-/// By their numbers in C.
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::Gcra,
-    Algorithm::TokenBucket,
-    Algorithm::LeakyQueue,
-    Algorithm::FixedWindow,
-    Algorithm::SlidingCounter,
-    Algorithm::SlidingLog,
-];
-
 /// The calls in a file, for the C program.
 fn calls_file(name: &str, calls: &[Call]) -> PathBuf {
     let input = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -455,9 +435,8 @@ fn the_limiters_answers() {
 /// Of a real log, against the reference answers: every algorithm that they have. (Not under valgrind: the answers above are.)
 #[test]
 fn a_log_through_limiters() {
-    let Some(data) = data().filter(|_| !is_set("WINDLASS_VALGRIND")) else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let answers: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data().filter(|_| !is_set("WINDLASS_VALGRIND")) else { return };
+    let answers = answers::answers(&data);
     let (file, view) = ("nasa-http-1995-08-01-0000-0959.tsv", "nasa");
     let calls: Vec<Call> = streams::read(&data, file, view)
         .into_iter()
@@ -481,11 +460,7 @@ fn a_log_through_limiters() {
                 let printed = limiter_of_c(&program, "packed", number, &quota, 0, &input);
                 let decisions: String =
                     printed.lines().map(|line| if line.starts_with('0') { '1' } else { '0' }).collect();
-                let sha256: String =
-                    Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
-                let expected = &expected[name];
-                assert_eq!(expected["ones"], decisions.matches('1').count(), "{pair}, {name}: allowed");
-                assert_eq!(expected["sha256"], sha256, "{pair}, {name}: all decisions");
+                answers::check(&expected[name], &decisions, &[pair, name]);
             }
         }
         fs::remove_file(program).expect("was made");
@@ -585,9 +560,8 @@ fn lists_of_a_generated_stream() {
 /// Of a real log, against the reference answers. (Not under valgrind: the lists above are.)
 #[test]
 fn lists_of_a_log() {
-    let Some(data) = data().filter(|_| !is_set("WINDLASS_VALGRIND")) else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let answers: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data().filter(|_| !is_set("WINDLASS_VALGRIND")) else { return };
+    let answers = answers::answers(&data);
     let (file, view) = ("nasa-http-1995-08-01-0000-0959.tsv", "nasa");
     let mut events: Vec<(u64, String)> =
         streams::read(&data, file, view).into_iter().map(|event| (event.ms, event.key)).collect();

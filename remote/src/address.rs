@@ -148,12 +148,25 @@ impl Address {
 
     fn connection(&self, host: &Host) -> Result<ConnectionInfo, RemoteError> {
         let (name, port) = (host.name.clone(), host.port);
+        #[cfg(feature = "tls")]
+        if self.tls {
+            have_cryptography();
+        }
         let at = match &self.place {
             Place::Unix(path) => ConnectionAddr::Unix(path.clone()),
             _ if self.tls => ConnectionAddr::TcpTls { host: name, port, insecure: false, tls_params: None },
             _ => ConnectionAddr::Tcp(name, port),
         };
         at.into_connection_info().map_err(|error| RemoteError::from_redis(&error))
+    }
+}
+
+/// That of the process is ring's, unless it has chosen one.
+#[cfg(feature = "tls")]
+fn have_cryptography() {
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // Somebody may have been faster, with another: that will do as well.
+        drop(rustls::crypto::ring::default_provider().install_default());
     }
 }
 

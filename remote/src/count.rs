@@ -1,21 +1,18 @@
 //! How often in the window, over several machines?
 
 use crate::{
-    connection::Call,
+    connection::{Call, TOGETHER},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
-    script::Script,
+    script::{Script, script},
 };
 use redis::Value;
 use std::{fmt, ops::Range, sync::LazyLock, time::Duration};
 use windlass::ConfigError;
 
-static ADD: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../lua/count/add.lua")));
-static GET: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../lua/count/get.lua")));
-
-/// Calls of a batch that go out together.
-const TOGETHER: usize = 1024;
+static ADD: LazyLock<Script> = script!("now", "count/add");
+static GET: LazyLock<Script> = script!("now", "count/get");
 
 /// Panes of a window.
 const MOST_PANES: u64 = 1024;

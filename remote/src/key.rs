@@ -18,6 +18,7 @@ pub(crate) enum Kind {
     /// By its algorithm: states of different ones do not mix.
     Limit(&'static str),
     Fifo,
+    Room,
     Count,
     Top,
 }
@@ -29,6 +30,7 @@ impl Kind {
             Kind::DedupAt => "d@",
             Kind::Limit(word) => word,
             Kind::Fifo => "q",
+            Kind::Room => "r",
             Kind::Count => "c",
             Kind::Top => "t",
         }

@@ -10,6 +10,7 @@
 //! | how often was it seen in the window, by all of us? | [`RemoteCounter`] |
 //! | which keys are the hottest, over all of us? | [`RemoteTopK`] |
 //! | how many are ahead of me, and who is next? | [`RemoteFifo`] |
+//! | .. if one is let in every so often? | [`RemoteRoom`] |
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -50,6 +51,7 @@
 //! | counts by pane | [`windlass::WindowedCounter`] | none | one hash for each key; no total over all keys, no late events |
 //! | hot keys | [`windlass::TopK`] | exports of each process, merged by [`windlass::Aggregator`] | the same |
 //! | queue | [`windlass::FifoIndex`]: O(1) ranks | reads alone | `ZSET`: O(log n) ranks; removal too; one slot for each queue |
+//! | waiting room | a dedup and a queue (`windlass rank`) | none | one script; one slot for each room |
 //!
 //! Scripts are used for limits wherever the servers allow them, also where there is `INCREX`: so windows are the same everywhere. All who share a namespace should so be allowed the same.
 //!
@@ -72,11 +74,13 @@ mod deadline;
 mod dedup;
 mod error;
 mod fifo;
+mod figure;
 mod key;
 mod limit;
 mod probe;
 mod remote;
 mod ring;
+mod room;
 mod script;
 mod topk;
 mod unique;
@@ -92,5 +96,6 @@ pub use limit::{
 pub use probe::{Capabilities, Eviction};
 pub use remote::{Remote, RemoteBuilder, RemoteStats};
 pub use ring::{Handover, Member, RemoteRing};
+pub use room::{RemoteRoom, RemoteRoomView};
 pub use topk::{MergedTop, RemoteTopK};
 pub use windlass::{Admission, Algorithm, OnPresent, Pushed, Quota, SetAdmission};

@@ -7,11 +7,7 @@ use crate::{
     error::RemoteError,
     probe::{Capabilities, Eviction},
 };
-use std::{
-    fmt,
-    sync::{Arc, atomic::Ordering::Relaxed},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 use windlass::ConfigError;
 
 /// Servers that are connected to: one, what sentinels look after, or a cluster. Cheap to clone; clones share connections.
@@ -107,12 +103,12 @@ impl Remote {
     pub fn stats(&self) -> RemoteStats {
         let Counts { calls, pipelines, redirected, again, scripts, failed } = &self.0.connection.counts;
         RemoteStats {
-            calls: calls.load(Relaxed),
-            pipelines: pipelines.load(Relaxed),
-            redirected: redirected.load(Relaxed),
-            again: again.load(Relaxed),
-            scripts: scripts.load(Relaxed),
-            failed: failed.load(Relaxed),
+            calls: calls.get(),
+            pipelines: pipelines.get(),
+            redirected: redirected.get(),
+            again: again.get(),
+            scripts: scripts.get(),
+            failed: failed.get(),
         }
     }
 

@@ -23,3 +23,15 @@ impl Script {
         command
     }
 }
+
+/// A script of one or more files of remote/lua, one after the other.
+macro_rules! script {
+    ($($file:literal),+) => {
+        std::sync::LazyLock::new(|| {
+            $crate::script::Script::new(concat!(
+                $(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/lua/", $file, ".lua")),)+
+            ))
+        })
+    };
+}
+pub(crate) use script;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use windlass::{Keys, Seed, Tick, TopK};
 use windlass_remote::{
     Algorithm, Quota, Remote, RemoteCounter, RemoteFifo, RemoteLimitRule, RemoteLimitSet, RemoteLimiter,
-    RemoteTopK,
+    RemoteRoom, RemoteTopK,
 };
 
 /// A row of the table of rights.
@@ -76,4 +76,10 @@ async fn as_documented() {
     queue.pop().await.expect("allowed");
     queue.remove("b").await.expect("allowed");
     assert_eq!(queue.len().await.expect("allowed"), 1);
+
+    let remote = user(&server, "room", "waiting rooms").await;
+    let room = RemoteRoom::new(&remote, "a", Duration::from_millis(1)).expect("valid");
+    room.arrive_at(&[b"a", b"b"], 5_000_000).await.expect("allowed");
+    assert_eq!(room.arrive_at(&[b"b"], 5_001_000).await.expect("allowed").ranks, [Some(0)]);
+    room.arrive("c").await.expect("allowed");
 }

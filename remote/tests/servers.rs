@@ -1,6 +1,7 @@
 //! Real servers, on loopback, which end with the test that has started them.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs,
     io::Write,
     net::TcpListener,
@@ -10,21 +11,90 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Whether there is a `redis-server`. If not, the tests that want one say so and pass; with `WINDLASS_REQUIRE_REDIS=1` they fail.
+/// The server: `redis-server`, or the program that `WINDLASS_REDIS_SERVER` names, as `/usr/bin/valkey-server`.
+fn program() -> OsString {
+    std::env::var_os("WINDLASS_REDIS_SERVER").unwrap_or_else(|| "redis-server".into())
+}
+
+/// Whether there is a server. If not, the tests that want one say so and pass; with `WINDLASS_REQUIRE_REDIS=1` they fail.
 pub(crate) fn available() -> bool {
-    let found = |program: &str| {
+    let found = |program: &OsStr| {
         let status =
             Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         status.is_ok_and(|status| status.success())
     };
-    if found("redis-server") && found("redis-cli") {
-        return true;
-    }
+    found(&program()) && found("redis-cli".as_ref()) || absent("redis-server or redis-cli")
+}
+
+fn absent(what: &str) -> bool {
     let required = std::env::var_os("WINDLASS_REQUIRE_REDIS").is_some_and(|value| value == "1");
-    assert!(!required, "redis-server is absent");
+    assert!(!required, "absent: {what}");
     // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: redis-server is absent").expect("stderr is open");
+    writeln!(std::io::stderr(), "SKIPPED: absent: {what}").expect("stderr is open");
     false
+}
+
+/// Whether servers can do TLS as well, and there is an `openssl`; as above.
+pub(crate) fn available_with_tls() -> bool {
+    if !available() {
+        return false;
+    }
+    // It ends at once, having nothing to listen to; or at this setting.
+    let output = Command::new(program()).args(["--port", "0", "--tls-auth-clients", "no"]).output();
+    let output = output.expect("the server runs");
+    let says = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    if says.contains("Bad directive") {
+        return absent("TLS in the server");
+    }
+    Command::new("openssl").arg("version").output().is_ok() || absent("openssl")
+}
+
+/// A certificate for 127.0.0.1, and the one of who has signed it.
+pub(crate) struct Certificates(Folder);
+
+impl Certificates {
+    pub(crate) fn new() -> Certificates {
+        let certificates = Certificates(Folder::new());
+        let folder = &certificates.0.0;
+        fs::write(folder.join("names"), "subjectAltName=IP:127.0.0.1\n").expect("writable");
+        for words in [
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=authority \
+             -keyout ca.key -out ca.pem",
+            "req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=server -keyout server.key \
+             -out server.csr",
+            "x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile names -out server.pem",
+        ] {
+            let output = Command::new("openssl").args(words.split_whitespace()).current_dir(folder).output();
+            let output = output.expect("openssl runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        certificates
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.0.join(name).to_string_lossy().into_owned()
+    }
+
+    /// Whom clients have to trust.
+    pub(crate) fn authority(&self) -> String {
+        self.path("ca.pem")
+    }
+
+    /// A server with these settings and a port for TLS beside its own.
+    pub(crate) fn server(&self, settings: &[&str]) -> (Server, u16) {
+        for _ in 0..10 {
+            let port = free_port();
+            let [own, key, authority] = ["server.pem", "server.key", "ca.pem"].map(|name| self.path(name));
+            let tls = port.to_string();
+            let tls = ["--tls-port", &tls, "--tls-cert-file", &own, "--tls-key-file", &key];
+            let trust = ["--tls-ca-cert-file", &authority, "--tls-auth-clients", "no"];
+            // (Another may have taken the port in between.)
+            if let Some(server) = Server::try_start(None, &[settings, &tls, &trust].concat()) {
+                return (server, port);
+            }
+        }
+        panic!("no server with TLS starts with {settings:?}");
+    }
 }
 
 /// Asks until it is so, for 30 s.
@@ -87,27 +157,28 @@ impl Server {
 
     /// At a port where another one was.
     pub(crate) fn start_at(port: Option<u16>, settings: &[&str]) -> Server {
-        for _ in 0..10 {
-            let port = port.unwrap_or_else(free_port);
-            let mut arguments: Vec<String> =
-                ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"]
-                    .map(str::to_owned)
-                    .to_vec();
-            arguments.extend(settings.iter().map(|&word| word.to_owned()));
-            if settings.contains(&"--cluster-enabled") {
-                arguments.extend(["--cluster-port".into(), free_port().to_string()]);
-            }
-            if let Some(server) = Self::spawn(port, &arguments, settings) {
-                return server;
-            }
+        let mut servers = (0..10).filter_map(|_| Self::try_start(port, settings));
+        servers.next().unwrap_or_else(|| panic!("no server starts with {settings:?}"))
+    }
+
+    /// `None`: a port was taken.
+    fn try_start(port: Option<u16>, settings: &[&str]) -> Option<Server> {
+        let port = port.unwrap_or_else(free_port);
+        let mut arguments: Vec<String> =
+            ["--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0"]
+                .map(str::to_owned)
+                .to_vec();
+        arguments.extend(settings.iter().map(|&word| word.to_owned()));
+        if settings.contains(&"--cluster-enabled") {
+            arguments.extend(["--cluster-port".into(), free_port().to_string()]);
         }
-        panic!("redis-server does not start with {settings:?}");
+        Self::spawn(port, &arguments, settings)
     }
 
     fn spawn(port: u16, arguments: &[String], settings: &[&str]) -> Option<Server> {
         let folder = Folder::new();
         let log = fs::File::create(folder.0.join("log")).expect("a file");
-        let child = Command::new("redis-server")
+        let child = Command::new(program())
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"])
             .arg(&folder.0)
             .args(arguments)
@@ -115,7 +186,7 @@ impl Server {
             .stdout(log)
             .stderr(Stdio::null())
             .spawn()
-            .expect("redis-server starts");
+            .expect("the server starts");
         let at = |name: &str| settings.iter().position(|&word| word == name);
         let password = at("--requirepass").map(|at| settings[at + 1].to_owned());
         let mut server = Server { child, port, password, folder };
@@ -194,6 +265,21 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Three primaries without replicas that talk by TLS, to each other and to clients: with their ports.
+pub(crate) fn tls_cluster(certificates: &Certificates) -> Vec<(Server, u16)> {
+    let settings = ["--cluster-enabled", "yes", "--tls-cluster", "yes"];
+    let servers: Vec<(Server, u16)> = (0..3).map(|_| certificates.server(&settings)).collect();
+    let mut command = Command::new("redis-cli");
+    command.args(["--tls", "--cacert", &certificates.authority(), "--cluster", "create"]);
+    command.args(servers.iter().map(|(_, port)| format!("127.0.0.1:{port}")));
+    let output = command.arg("--cluster-yes").stdin(Stdio::null()).output().expect("redis-cli runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    until("the cluster is whole", || {
+        servers.iter().all(|(server, _)| server.cli(&["CLUSTER", "INFO"]).contains("cluster_state:ok"))
+    });
+    servers
 }
 
 /// Three primaries and a replica of each.
@@ -323,13 +409,9 @@ impl Sentinels {
         let path = folder.0.join("sentinel.conf");
         fs::write(&path, settings).expect("writable");
         let log = fs::File::create(folder.0.join("log")).expect("a file");
-        let child = Command::new("redis-server")
-            .arg(&path)
-            .arg("--sentinel")
-            .stdin(Stdio::null())
-            .stdout(log)
-            .spawn();
-        Sentinel { child: child.expect("redis-server starts"), port, folder }
+        let child =
+            Command::new(program()).arg(&path).arg("--sentinel").stdin(Stdio::null()).stdout(log).spawn();
+        Sentinel { child: child.expect("the server starts"), port, folder }
     }
 
     pub(crate) fn address(&self) -> String {

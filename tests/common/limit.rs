@@ -3,15 +3,6 @@
 use std::{collections::HashMap, time::Duration};
 use windlass::{Admission, Algorithm};
 
-pub(crate) const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::Gcra,
-    Algorithm::TokenBucket,
-    Algorithm::LeakyQueue,
-    Algorithm::FixedWindow,
-    Algorithm::SlidingCounter,
-    Algorithm::SlidingLog,
-];
-
 /// The last time that counts, from shortly before the first call on.
 pub(crate) const LAST: u64 = (1 << 58) - (1 << 42);
 

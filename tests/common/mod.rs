@@ -3,6 +3,8 @@
 #![allow(dead_code)] // each test file uses some of it
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
+pub(crate) mod algorithms;
+pub(crate) mod answers;
 pub(crate) mod blocks;
 pub(crate) mod limit;
 pub(crate) mod ring;
@@ -10,33 +12,16 @@ pub(crate) mod snapshot;
 pub(crate) mod streams;
 pub(crate) mod twin;
 
+#[allow(unused_imports)] // as above
+pub(crate) use answers::{data, sha256};
 use std::{
-    io::Write,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Condvar, Mutex,
         atomic::{AtomicBool, Ordering::SeqCst},
     },
     time::Duration,
 };
-
-/// The real logs and their answers. They are not part of the repository. Where they are absent the tests over them say
-/// so and pass; with `WINDLASS_REQUIRE_DATA=1` they fail instead.
-pub(crate) fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
-
-pub(crate) fn sha256(bytes: impl AsRef<[u8]>) -> String {
-    use sha2::{Digest, Sha256};
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A snapshot that a version wrote once, which every later one must read. `WINDLASS_WRITE_GOLDEN=1` writes those that are missing.
 pub(crate) fn golden(name: &str, write: impl FnOnce() -> Vec<u8>) -> Vec<u8> {

@@ -2,7 +2,7 @@
 
 use super::common::{self, sha256};
 use serde_json::Value;
-use std::{collections::HashSet, fmt::Write, fs, time::Duration};
+use std::{collections::HashSet, fmt::Write, time::Duration};
 use windlass::{Added, Seed, Tick, WindowedCounter};
 
 /// `W=60000,P=1000`.
@@ -24,8 +24,7 @@ fn check(answer: &Value, counts: &[u64], what: &[&str]) {
 
 fn compare(file: &str, view: &str, answers_expected: usize) {
     let Some(data) = common::data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = common::answers::answers(&data);
     let events = common::streams::read(&data, file, view);
     let mut compared = 0;
     for (order, answers) in all[file][view].as_object().expect("the view") {

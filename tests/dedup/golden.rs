@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use std::{collections::HashMap, fs, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use crate::common::{self, streams::Event};
 use serde_json::Value;
@@ -21,8 +21,7 @@ struct Stream<'a> {
 /// Compares all answers of one view of a file, in all orders.
 fn compare(file: &str, view: &str, answers_expected: usize) {
     let Some(data) = common::data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = common::answers::answers(&data);
     let answers = all[file][view].as_object().expect("the view");
     let properties = &answers["properties"];
 
@@ -39,13 +38,14 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
         let lateness = if order == "raw" { &properties["largest_lateness_ms"] } else { &Value::from(0) };
         assert_eq!(stream.lateness, *lateness, "{view}, {order}: lateness");
         for (name, answer) in answers["dedup"].as_object().expect("answers") {
-            stream
-                .by_time(value(name), |path, decisions| check(answer, decisions, &[view, order, name, path]));
+            stream.by_time(value(name), |path, decisions| {
+                common::answers::check(answer, decisions, &[view, order, name, path])
+            });
             compared += 1;
         }
         for (name, answer) in answers.get("last_n").and_then(Value::as_object).into_iter().flatten() {
             stream.by_number(value(name), |path, decisions| {
-                check(answer, decisions, &[view, order, name, path])
+                common::answers::check(answer, decisions, &[view, order, name, path])
             });
             compared += 1;
         }
@@ -56,14 +56,6 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
 /// `60000` of `T=60000`.
 fn value(name: &str) -> u64 {
     name.split_once('=').expect("a name and a value").1.parse().expect("a number")
-}
-
-fn check(answer: &Value, decisions: &str, what: &[&str]) {
-    let ones = decisions.bytes().filter(|&b| b == b'1').count();
-    assert_eq!(answer["ones"], ones, "{what:?}: duplicates");
-    assert_eq!(answer["zeros"], decisions.len() - ones, "{what:?}: fresh");
-    assert_eq!(answer["head"], decisions[..64], "{what:?}: the first 64");
-    assert_eq!(answer["sha256"], common::sha256(decisions), "{what:?}: all decisions");
 }
 
 impl Stream<'_> {

@@ -4,7 +4,7 @@
 
 use crate::common;
 use serde_json::Value;
-use std::{collections::HashSet, fmt::Write, fs};
+use std::{collections::HashSet, fmt::Write};
 use windlass::{FifoIndex, Key, Pushed, Tick};
 
 /// As data/README.md says: a key is put in when it is first seen; every `every` ms the head is popped.
@@ -65,8 +65,7 @@ fn check(answer: &Value, answers: &[i64], what: &[&str]) {
 
 fn compare(file: &str, view: &str, answers_expected: usize) {
     let Some(data) = common::data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = common::answers::answers(&data);
     let events = common::streams::read(&data, file, view);
     let mut compared = 0;
     for (order, answers) in all[file][view].as_object().expect("the view") {

@@ -1,7 +1,7 @@
 //! Threads that call one key of a structure, many short rounds: each round's history is linearizable.
 
 use super::{
-    common::Random,
+    common::{Random, algorithms::ALGORITHMS},
     linear::{Spec, Timed, is_linearizable, overlaps},
 };
 use std::{
@@ -10,8 +10,8 @@ use std::{
     time::Duration,
 };
 use windlass::{
-    Admission, Algorithm, Claim, Dedup, FifoIndex, Identity, KeyedLimiter, Limiter, OnPresent, Pushed, Quota,
-    Tick, Window, WindowedCounter,
+    Admission, Claim, Dedup, FifoIndex, Identity, KeyedLimiter, Limiter, OnPresent, Pushed, Quota, Tick,
+    Window, WindowedCounter,
 };
 
 /// `WINDLASS_ROUNDS` times as many, in the long form.
@@ -223,15 +223,6 @@ fn check(cost: u64, admission: Admission) -> Check {
     };
     Check { cost, left }
 }
-
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::Gcra,
-    Algorithm::TokenBucket,
-    Algorithm::LeakyQueue,
-    Algorithm::FixedWindow,
-    Algorithm::SlidingCounter,
-    Algorithm::SlidingLog,
-];
 
 /// The first tick of a window.
 const NOW: Tick = Tick(3_600_000_000_000);

@@ -3,4 +3,5 @@
 mod allocations;
 mod hash_vectors;
 mod layers;
+mod links;
 mod verification;

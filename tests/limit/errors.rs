@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::limit::{ALGORITHMS, is_bucket};
+use crate::common::{algorithms::ALGORITHMS, limit::is_bucket};
 use proptest::prelude::*;
 use std::time::Duration;
 use windlass::{

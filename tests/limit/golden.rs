@@ -2,50 +2,18 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common;
+use crate::common::{self, algorithms::by_name};
 use serde_json::Value;
-use std::{collections::HashMap, fs, time::Duration};
+use std::collections::HashMap;
 use windlass::{Admission, Algorithm, KeyedLimiter, Limiter, Quota, Seed, Tick};
-
-/// The answers that are left out: variants in which a denial counts, or in which a call may go beyond the limit.
-const LEFT_OUT: [&str; 3] =
-    ["sliding_log_denied_logged", "sliding_counter", "sliding_counter_denied_counted"];
-
-fn algorithm(name: &str, quota: Quota) -> Option<(Algorithm, Quota)> {
-    Some(match name {
-        "fixed_window" => (Algorithm::FixedWindow, quota),
-        "sliding_counter_whole" => (Algorithm::SlidingCounter, quota),
-        "token_bucket" => (Algorithm::TokenBucket, quota),
-        "sliding_log" => (Algorithm::SlidingLog, quota),
-        "gcra" => (Algorithm::Gcra, quota),
-        "gcra_no_burst" => (Algorithm::Gcra, quota.burst(1)),
-        _ => return None,
-    })
-}
-
-/// `N=3,T=60000`.
-fn quota(name: &str) -> Quota {
-    let (n, t) = name.split_once(",T=").expect("N and T");
-    let n = n.strip_prefix("N=").expect("N").parse().expect("a number");
-    Quota::new(n, Duration::from_millis(t.parse().expect("a number")))
-}
 
 fn digits(admissions: impl IntoIterator<Item = Admission>) -> String {
     admissions.into_iter().map(|admission| if admission.is_allowed() { '1' } else { '0' }).collect()
 }
 
-fn check(answer: &Value, decisions: &str, what: &[&str]) {
-    let ones = decisions.bytes().filter(|&b| b == b'1').count();
-    assert_eq!(answer["ones"], ones, "{what:?}: allowed");
-    assert_eq!(answer["zeros"], decisions.len() - ones, "{what:?}: denied");
-    assert_eq!(answer["head"], decisions[..64], "{what:?}: the first 64");
-    assert_eq!(answer["sha256"], common::sha256(decisions), "{what:?}: all decisions");
-}
-
 fn compare(file: &str, view: &str, answers_expected: usize) {
     let Some(data) = common::data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = common::answers::answers(&data);
     let events = common::streams::read(&data, file, view);
     let mut compared = 0;
     for (order, answers) in all[file][view].as_object().expect("the view") {
@@ -56,12 +24,9 @@ fn compare(file: &str, view: &str, answers_expected: usize) {
             .collect();
         for (pair, answers) in limits {
             for (name, answer) in answers.as_object().expect("algorithms") {
-                let Some((algorithm, quota)) = algorithm(name, quota(pair)) else {
-                    assert!(LEFT_OUT.contains(&name.as_str()), "{name}");
-                    continue;
-                };
+                let Some((algorithm, quota)) = by_name(name, pair) else { continue };
                 run(&stream, algorithm, quota, |path, decisions| {
-                    check(answer, decisions, &[view, order, pair, name, path]);
+                    common::answers::check(answer, decisions, &[view, order, pair, name, path]);
                 });
                 compared += 1;
             }

@@ -3,7 +3,10 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::limit::{ALGORITHMS, Clients, LAST, Model, Stamps, is_bucket, step};
+use crate::common::{
+    algorithms::ALGORITHMS,
+    limit::{Clients, LAST, Model, Stamps, is_bucket, step},
+};
 use proptest::prelude::*;
 use std::{thread, time::Duration};
 use windlass::{Admission, Algorithm, KeyedLimiter, KeyedLimiterBuilder, Limiter, Quota, Seed, Tick};

@@ -2,10 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::{
-    Random, Together,
-    limit::{ALGORITHMS, is_bucket},
-};
+use crate::common::{Random, Together, algorithms::ALGORITHMS, limit::is_bucket};
 use proptest::prelude::*;
 use std::{
     sync::atomic::{AtomicU64, Ordering::SeqCst},

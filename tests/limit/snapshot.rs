@@ -5,6 +5,7 @@
 
 use crate::common::{
     self, Random, Running, Together,
+    algorithms::ALGORITHMS,
     snapshot::{Parts, golden},
 };
 use std::{
@@ -20,15 +21,6 @@ use windlass::{
 
 const WALL: Duration = Duration::from_secs(1_700_000_000);
 const SECOND: u64 = 1_000_000_000;
-
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::Gcra,
-    Algorithm::TokenBucket,
-    Algorithm::LeakyQueue,
-    Algorithm::FixedWindow,
-    Algorithm::SlidingCounter,
-    Algorithm::SlidingLog,
-];
 
 fn written(limiter: &KeyedLimiter, now: u64) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -2,7 +2,7 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::{Random, Together, limit::ALGORITHMS};
+use crate::common::{Random, Together, algorithms::ALGORITHMS};
 use std::{
     sync::atomic::{AtomicU64, Ordering::SeqCst},
     thread,

@@ -2,7 +2,7 @@
 
 use super::common::{self, sha256};
 use serde_json::{Value, json};
-use std::{fmt::Write, fs, time::Duration};
+use std::{fmt::Write, time::Duration};
 use windlass::{Seed, Tick, TopK, TopSnapshot};
 
 /// `W=60000,P=1000,K=10`.
@@ -58,8 +58,7 @@ fn check(answer: &Value, lists: &[(u64, TopSnapshot)], what: &[&str]) {
 
 fn compare(file: &str, view: &str, answers_expected: usize) {
     let Some(data) = common::data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let all = common::answers::answers(&data);
     let events = common::streams::read(&data, file, view);
     let mut compared = 0;
     for (order, answers) in all[file][view].as_object().expect("the view") {

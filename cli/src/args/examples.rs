@@ -1,6 +1,21 @@
 //! Examples, at the end of each command's help. A test below reads them as the shell would, and takes them for command lines.
 
-pub(crate) const DEDUP: &str = "\
+/// An example of `--remote` at the end, where there is such an option.
+#[cfg(feature = "remote")]
+macro_rules! and_remote {
+    ($all:literal, $remote:literal) => {
+        concat!($all, $remote)
+    };
+}
+#[cfg(not(feature = "remote"))]
+macro_rules! and_remote {
+    ($all:literal, $remote:literal) => {
+        $all
+    };
+}
+
+pub(crate) const DEDUP: &str = and_remote!(
+    "\
 Examples:
   Each request of a client once in ten minutes, by times that may be a minute off:
     windlass dedup --format combined --id ip,request --window 10m \\
@@ -16,9 +31,11 @@ Examples:
       --state once.state access.log >> once.log
   The same as one run, however the log is rotated:
     windlass dedup --format combined --id ip,request --window 10m \\
-      --follow access.log
+      --follow access.log",
+    "
   Each id once among all who read a part of the stream, wherever they run:
-    tail -F ids.txt | windlass dedup --window 10m --remote redis://10.0.0.1";
+    tail -F ids.txt | windlass dedup --window 10m --remote redis://10.0.0.1"
+);
 
 pub(crate) const DISTINCT: &str = "\
 Examples:
@@ -29,7 +46,8 @@ Examples:
     windlass distinct --format combined --id ip --window 1h --pane 5m \\
       --approx --capacity 1M access.log.gz";
 
-pub(crate) const LIMIT: &str = "\
+pub(crate) const LIMIT: &str = and_remote!(
+    "\
 Examples:
   Who would have been denied by 30 requests a minute for each client:
     windlass limit --format combined --key ip --limit 30/60s --order sort \\
@@ -41,15 +59,26 @@ Examples:
     tail -F app.log | windlass limit --limit 10/s
   Several limits at once:
     windlass limit --policy policy.toml --format combined --order sort \\
-      --emit none access.log.gz";
+      --emit none access.log.gz",
+    "
+  Ten lines a second of all pipes together, wherever they run:
+    tail -F app.log | windlass limit --limit 10/s --remote redis://10.0.0.1"
+);
 
-pub(crate) const RANK: &str = "\
+pub(crate) const RANK: &str = and_remote!(
+    "\
 Examples:
   How many were ahead of each client, had one been let in every two minutes:
     windlass rank --format combined --key ip --pop-every 2m --order sort \\
-      --decisions ahead.txt access.log.gz";
+      --decisions ahead.txt access.log.gz",
+    "
+  One waiting room for all who ask, from which one is let in each second:
+    tail -F came.txt | windlass rank --pop-every 1s --decisions ahead.txt \\
+      --remote redis://10.0.0.1"
+);
 
-pub(crate) const TOP: &str = "\
+pub(crate) const TOP: &str = and_remote!(
+    "\
 Examples:
   The three hottest paths of the log's last hour:
     windlass top --format combined --key path --window 1h --pane 5m -k 3 \\
@@ -62,7 +91,11 @@ Examples:
       -k 3 --approx --memory 256K --merge web-1.log.gz web-2.log.gz
   As it moves, of a log that grows and is rotated:
     windlass top --live --follow --format combined --key ip \\
-      --window 10m --pane 30s -k 30 access.log";
+      --window 10m --pane 30s -k 30 access.log",
+    "
+  Of what this and other processes are reading:
+    windlass top --window 1h --pane 5m -k 3 --remote redis://10.0.0.1 ids.txt"
+);
 
 pub(crate) const RING: &str = "\
 Examples:
@@ -104,19 +137,48 @@ Examples:
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
+
     use clap::{CommandFactory, Parser};
 
     use super::super::Cli;
 
-    /// The command lines of a help text: those of the tool, without what the shell does with them.
-    fn command_lines(help: &str) -> Vec<Vec<String>> {
-        let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
-        let joined = examples.replace(" \\\n", " ").replace("|\n", "| ");
+    /// The command lines in a text: those of the tool, without what the shell does with them.
+    fn command_lines(text: &str) -> Vec<Vec<String>> {
+        let joined = text.replace(" \\\n", " ").replace("|\n", "| ");
         let commands = joined.lines().flat_map(|line| line.split('|'));
-        let words =
-            commands.map(|command| command.split_whitespace().take_while(|word| !word.starts_with('>')));
-        let words = words.map(|words| words.map(str::to_owned).collect::<Vec<_>>());
+        let words = commands
+            .map(|command| command.split_whitespace().take_while(|word| !word.starts_with(['>', '#'])));
+        let words = words.map(|words| words.map(|word| word.replace(['"', '\''], "")).collect::<Vec<_>>());
         words.filter(|words| words.first().is_some_and(|word| word == "windlass")).collect()
+    }
+
+    fn is_a_command_line(words: &[String], whence: &str) {
+        if let Err(error) = Cli::try_parse_from(words)
+            && error.use_stderr()
+        {
+            panic!("{whence}: {}: {error}", words.join(" "));
+        }
+    }
+
+    /// Of all blocks of shell in the documentation.
+    #[test]
+    fn what_the_documentation_shows_is_a_command_line() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let docs =
+            std::fs::read_dir(root.join("docs")).expect("there").map(|entry| entry.expect("read").path());
+        let mut files: Vec<_> = docs.filter(|path| path.extension().is_some_and(|end| end == "md")).collect();
+        files.push(root.join("README.md"));
+        let mut lines = 0;
+        for file in files {
+            let text = std::fs::read_to_string(&file).expect("text");
+            let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+            for words in blocks.flat_map(command_lines) {
+                is_a_command_line(&words, &file.display().to_string());
+                lines += 1;
+            }
+        }
+        assert!(lines > 30, "{lines} command lines");
     }
 
     #[test]
@@ -129,11 +191,10 @@ mod tests {
             let wide = help.lines().skip_while(|line| *line != "Examples:").find(|line| line.len() > 82);
             assert_eq!(wide, None, "{name}: too wide for a terminal");
             let mut own = 0;
-            for words in command_lines(&help) {
+            let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
+            for words in command_lines(examples) {
                 own += usize::from(words.get(1) == Some(&name));
-                if let Err(error) = Cli::try_parse_from(&words) {
-                    panic!("{}: {error}", words.join(" "));
-                }
+                is_a_command_line(&words, &name);
             }
             assert!(own > 0, "{name} has no example");
         }

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use windlass::Quota;
 
+#[cfg(feature = "remote")]
+use super::LimitRemoteArgs;
 use super::{Count, SaveArgs, SiftArgs, StateArgs, examples};
 
 /// Try a rate limit on a log or a pipe: which events would have been denied, and when
@@ -21,6 +23,8 @@ use super::{Count, SaveArgs, SiftArgs, StateArgs, examples};
 ///
 /// With --policy several limits are tried at once, each with its own key and quota: an event passes if all of them allow it, and is charged
 /// by all, or by none. The summary tells what each of them denied.
+///
+/// With --remote the limits are those of all processes that ask the same servers: none of them admits what another one has used up.
 #[derive(Debug, Args)]
 #[command(after_help = examples::LIMIT)]
 #[command(group = ArgGroup::new("who").args(["key", "policy"]))]
@@ -69,6 +73,9 @@ pub(crate) struct LimitArgs {
     pub(crate) on_unknown: UnknownKind,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    pub(crate) remote: LimitRemoteArgs,
     #[command(flatten)]
     pub(crate) sift: SiftArgs,
 }

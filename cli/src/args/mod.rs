@@ -29,7 +29,7 @@ pub(crate) use limit::{AlgorithmKind, Limit, LimitArgs, PassedKind, UnknownKind}
 pub(crate) use metrics::MetricsArgs;
 pub(crate) use rank::RankArgs;
 #[cfg(feature = "remote")]
-pub(crate) use remote::{Durability, RemoteArgs, WhenDown};
+pub(crate) use remote::{DedupRemoteArgs, Durability, LimitRemoteArgs, RemoteArgs, WhenDown};
 pub(crate) use ring::{Change, RingArgs, Weighted};
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use top::TopArgs;
@@ -107,7 +107,7 @@ pub(crate) struct DedupArgs {
     pub(crate) save: SaveArgs,
     #[cfg(feature = "remote")]
     #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
+    pub(crate) remote: DedupRemoteArgs,
     #[command(flatten)]
     pub(crate) sift: SiftArgs,
 }

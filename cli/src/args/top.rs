@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+#[cfg(feature = "remote")]
+use super::RemoteArgs;
 use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs, examples};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
@@ -24,6 +26,9 @@ use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, St
 ///
 /// With --state the lines of panes that are not over when a run ends are left to the next one: each line is written once. There is none with
 /// --merge.
+///
+/// With --remote every process counts by itself, and publishes what it knows each second; the table is what all of them know of the window that ends with the pane of
+/// the end of the run, by the machines' clocks. Each count then lies between two bounds.
 ///
 /// With --merge every file is counted by a thread of its own, as if on a machine of its own, and what they know is put together in the end.
 #[derive(Debug, Args)]
@@ -77,6 +82,9 @@ pub(crate) struct TopArgs {
     pub(crate) state: StateArgs,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
+    #[cfg(feature = "remote")]
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
     #[command(flatten)]
     pub(crate) input: InputArgs,
     /// How far event times may run behind the newest; lines of panes are written that much later
@@ -86,4 +94,15 @@ pub(crate) struct TopArgs {
     pub(crate) output: OutputArgs,
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
+}
+
+impl TopArgs {
+    /// Lists are put together of what several have counted.
+    pub(crate) fn is_merged(&self) -> bool {
+        #[cfg(feature = "remote")]
+        if self.remote.remote.is_some() {
+            return true;
+        }
+        self.merge
+    }
 }

@@ -32,7 +32,7 @@ const FIGURES: [Figure; 3] = [
 
 pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
     #[cfg(feature = "remote")]
-    if let Some(address) = &args.remote.remote {
+    if let Some(address) = &args.remote.engine.remote {
         return remote::run(args, address);
     }
     let order = args.sift.input.order;

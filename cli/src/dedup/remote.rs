@@ -12,7 +12,7 @@ use crate::{
     input::{Batch, Need, Skipped},
     metrics::Metrics,
     output,
-    remote::{self, Engine},
+    remote::{self, Calls, Engine},
     sift::{Sifter, sift},
 };
 
@@ -24,8 +24,8 @@ use super::{
 
 pub(super) fn run(args: &DedupArgs, address: &str) -> Result<(), Failure> {
     let window = check(args)?;
-    let engine = Engine::connect(&args.remote, address)?;
-    let dedup = RemoteDedup::builder(&engine.remote, &args.remote.remote_namespace, window)
+    let engine = Engine::connect(&args.remote.engine, address)?;
+    let dedup = RemoteDedup::builder(&engine.remote, &args.remote.engine.remote_namespace, window)
         .down(match args.remote.when_down {
             WhenDown::Deny => Down::Deny,
             WhenDown::Allow => Down::Allow,
@@ -48,7 +48,7 @@ pub(super) fn run(args: &DedupArgs, address: &str) -> Result<(), Failure> {
         numbered: false,
         seed: Seed(0),
     };
-    let whole = args.id.len() <= 1 && args.sift.input.source.is_none();
+    let whole = remote::is_whole(&args.id, &args.sift.input);
     let mut running = Running { engine, dedup, whole, events: 0, fresh: 0 };
     let sifted = sift(&args.sift, need, passed(args), &metrics, (None, None), &mut running);
     // Also if it failed: what was passed on meanwhile they shall know.
@@ -80,7 +80,7 @@ fn check(args: &DedupArgs) -> Result<Duration, Failure> {
         (args.save.state.is_some(), "--state", "the servers have the ids, also after this run"),
         (!args.sift.lateness.duration.is_zero(), "--lateness", "without event times none is late"),
     ])?;
-    remote::refuse_memory(&args.state)?;
+    remote::refuse_memory(&args.state, "--capacity")?;
     let Some(window) = &args.window else { return Err(Failure::bad("--remote needs --window")) };
     let whole = window.duration.subsec_nanos().is_multiple_of(1_000_000);
     if window.duration.is_zero() || !whole {
@@ -139,8 +139,8 @@ struct Report {
 /// How the answers came about.
 #[derive(Serialize)]
 struct Figures {
-    /// Pipelines that were sent.
-    round_trips: u64,
+    #[serde(flatten)]
+    calls: Calls,
     /// Duplicates that were known here, or stood in the same batch: no server was asked.
     local: u64,
     /// Passed on, though no replica has said in time that it has them.
@@ -151,16 +151,11 @@ struct Figures {
     conflicts: u64,
     /// .. and those that the servers still have not been told of.
     untold: u64,
-    /// Commands that a server sent elsewhere, or that were sent again.
-    again: u64,
-    /// Commands that ended with an error.
-    errors: u64,
 }
 
 impl Report {
     fn new(running: &Running, skipped: &Skipped, took: Duration) -> Report {
         let stats: RemoteDedupStats = running.dedup.stats();
-        let calls = running.engine.remote.stats();
         Report {
             command: "dedup",
             events: running.events,
@@ -171,43 +166,36 @@ impl Report {
             memory_bytes: running.dedup.memory_bytes(),
             window_ns: Window::time(running.dedup.window()).ticks(),
             remote: Figures {
-                round_trips: calls.pipelines,
+                calls: Calls::of(&running.engine.remote),
                 local: stats.known + stats.within_batch,
                 unconfirmed: stats.unconfirmed,
                 alone: stats.admitted_alone + stats.duplicates_alone,
                 conflicts: stats.conflicts,
                 untold: stats.waiting + stats.dropped,
-                again: calls.redirected + calls.again,
-                errors: calls.failed,
             },
         }
     }
 
     fn text(&self, window: Duration, took: Duration, skipped: &Skipped) -> String {
-        let remote = &self.remote;
+        let told = &self.remote;
         let mut text = format!(
-            "{} events: {} fresh, {} duplicates ({})\nwindow {}, {} round trips, {} duplicates known here; {}\n",
+            "{} events: {} fresh, {} duplicates ({})\nwindow {}, {}, {} duplicates known here; {}\n",
             output::count(self.events),
             output::count(self.fresh),
             output::count(self.duplicates),
             output::share(self.duplicates, self.events),
             output::window(Window::time(window)),
-            output::count(remote.round_trips),
-            output::count(remote.local),
+            told.calls.round_trips(),
+            output::count(told.local),
             output::seconds(took, self.events),
         );
-        for (number, what) in [
-            (remote.unconfirmed, "passed on unconfirmed: no replica has said in time that it has them"),
-            (remote.alone, "judged alone: the servers were away (--when-down)"),
-            (remote.conflicts, "of these admitted by somebody else as well"),
-            (remote.untold, "of these unknown to the servers still"),
-            (remote.again, "requests sent again or elsewhere"),
-            (remote.errors, "requests ended with an error"),
-        ] {
-            if number > 0 {
-                text += &format!("{} {what}\n", output::count(number));
-            }
-        }
+        text += &remote::lines(&[
+            (told.unconfirmed, "passed on unconfirmed: no replica has said in time that it has them"),
+            (told.alone, "judged alone: the servers were away (--when-down)"),
+            (told.conflicts, "of these admitted by somebody else as well"),
+            (told.untold, "of these unknown to the servers still"),
+        ]);
+        text += &told.calls.trouble();
         text += &output::skipped(skipped.records, skipped.first.as_deref());
         text
     }

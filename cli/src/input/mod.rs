@@ -149,6 +149,15 @@ impl Input {
         self.handed == self.portion.made.events.len() && self.portion.failed.is_none()
     }
 
+    /// Before anything is read: events without a time have the system's, and it can be waited for them for a while.
+    #[cfg(feature = "remote")]
+    pub(crate) fn go_by_the_clock(&mut self) {
+        let (places, now) = (vec![None; self.spec.sources.len()], Tick(wall()));
+        let begin = Some(Begin { places: places.clone(), now });
+        self.aside = true;
+        self.kept = Some(Kept { begin, places, others: Vec::new(), now, started: Instant::now() });
+    }
+
     /// Where it stands, if that is between two blocks.
     pub(crate) fn position(&self) -> Option<Position> {
         let kept = self.kept.as_ref().filter(|_| self.is_between())?;

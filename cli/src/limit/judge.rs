@@ -23,7 +23,7 @@ pub(super) struct Judge {
     limiter: Arc<KeyedLimiter>,
     /// Without `--key` all events have this one.
     one: Option<KeyHash>,
-    pub(super) delays: Delays,
+    delays: Delays,
     first: Option<Tick>,
     /// The newest time so far.
     newest: Tick,
@@ -31,6 +31,17 @@ pub(super) struct Judge {
     before: Figures,
     /// Nanoseconds after the first event that the limiter surely has stamps for.
     range: u64,
+}
+
+/// What the report has of whoever has judged.
+pub(super) struct Told {
+    pub(super) quota: Quota,
+    pub(super) delays: Delays,
+    pub(super) late: u64,
+    pub(super) unknown: u64,
+    /// Of a limiter that is in this process.
+    pub(super) memory_bytes: Option<u64>,
+    pub(super) seed: Option<u64>,
 }
 
 /// What `leaky-queue` told to wait, in nanoseconds.
@@ -61,8 +72,7 @@ pub(super) struct Figures {
 impl Judge {
     /// Anew, or with the limiter as a run before has left it.
     pub(super) fn new(args: &LimitArgs, loaded: Option<&mut Loaded>) -> Result<Judge, Failure> {
-        let limit = args.limit.ok_or_else(|| Failure::bad("--limit N/DUR, or --policy FILE"))?;
-        let quota = args.burst.map_or(limit.0, |burst| limit.0.burst(burst.0));
+        let (limit, quota) = quota(args)?;
         let keyed = !args.key.is_empty();
         let seed = Seed(args.state.seed);
         let limiter = KeyedLimiter::builder(quota)
@@ -142,8 +152,16 @@ impl Judge {
         metrics.add("clients", &self.limiter)
     }
 
-    pub(super) fn quota(&self) -> Quota {
-        self.limiter.quota()
+    pub(super) fn told(&self) -> Told {
+        let stats = self.stats();
+        Told {
+            quota: self.limiter.quota(),
+            delays: self.delays,
+            late: stats.late,
+            unknown: stats.unknown,
+            memory_bytes: Some(stats.memory_bytes),
+            seed: Some(self.limiter.seed().0),
+        }
     }
 
     pub(super) fn seed(&self) -> Seed {
@@ -155,7 +173,7 @@ impl Judge {
     }
 
     /// The limiter's figures, of all runs together.
-    pub(super) fn stats(&self) -> LimiterStats {
+    fn stats(&self) -> LimiterStats {
         let mut stats = self.limiter.stats();
         stats.late += self.before.late;
         stats.unknown += self.before.unknown;
@@ -175,6 +193,12 @@ impl Judge {
         let days = self.range / 86_400_000_000_000;
         beyond.map(|_| format!("its time is more than {days} days after that of the first event"))
     }
+}
+
+/// What `--limit` says, and with the burst.
+pub(super) fn quota(args: &LimitArgs) -> Result<(Limit, Quota), Failure> {
+    let limit = args.limit.ok_or_else(|| Failure::bad("--limit N/DUR, or --policy FILE"))?;
+    Ok((limit, args.burst.map_or(limit.0, |burst| limit.0.burst(burst.0))))
 }
 
 /// Somewhat less than any algorithm has stamps for, in nanoseconds: the log for 2^48 microseconds, others for 2^58 ns.
@@ -220,12 +244,18 @@ impl Extend<Admission> for Marks<'_> {
     fn extend<I: IntoIterator<Item = Admission>>(&mut self, answers: I) {
         self.marks.extend(answers.into_iter().map(|answer| match answer {
             Admission::Allowed { delay, .. } => {
-                let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
-                self.delays.greatest = self.delays.greatest.max(delay);
-                self.delays.sum += u128::from(delay);
+                self.delays.add(delay);
                 ALLOWED
             }
             Admission::Denied { .. } | Admission::Never => DENIED,
         }));
+    }
+}
+
+impl Delays {
+    pub(super) fn add(&mut self, delay: Duration) {
+        let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
+        self.greatest = self.greatest.max(delay);
+        self.sum += u128::from(delay);
     }
 }

@@ -3,6 +3,8 @@
 mod clients;
 mod judge;
 pub(crate) mod policy;
+#[cfg(feature = "remote")]
+mod remote;
 mod report;
 
 use std::io;
@@ -34,6 +36,10 @@ const FIGURES: [Figure; 3] = [
 ];
 
 pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
+    #[cfg(feature = "remote")]
+    if let Some(address) = &args.remote.engine.remote {
+        return remote::run(args, address);
+    }
     if let Some(file) = &args.policy {
         return policy::run(args, file);
     }
@@ -55,8 +61,8 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
     let mut running = Running { judge, counts };
     let (input, took) = sift(&args.sift, need, passed(args), &metrics, (state, loaded), &mut running)?;
     let Running { judge, counts } = running;
-    let report = Report::new(args, &counts, &judge, &input, took);
-    output::summary(&args.sift.output, &report, || report.text(&judge, &input), args.emit == PassedKind::None)
+    let report = Report::new(args, &counts, &judge.told(), &input, took);
+    output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
 }
 
 /// At the beginning, or where the run before ended.
@@ -148,6 +154,11 @@ fn passed(args: &LimitArgs) -> Passed {
     }
 }
 
+/// Of a name as much as is told.
+fn cut(name: &[u8]) -> &[u8] {
+    &name[..name.len().min(NAME)]
+}
+
 #[derive(Default)]
 struct Counts {
     events: u64,
@@ -167,7 +178,7 @@ impl Counts {
                 _ => self.allowed += 1,
             }
             if let Some(clients) = &mut self.clients {
-                clients.count(event, mark, || batch.name(i));
+                clients.count(event, mark, || cut(batch.name(i)));
             }
         }
     }

@@ -8,7 +8,7 @@ use windlass::Quota;
 use super::{
     Counts,
     clients::{Figures, MOST, Span},
-    judge::Judge,
+    judge::Told,
 };
 use crate::{
     args::{AlgorithmKind, LimitArgs, UnknownKind},
@@ -51,9 +51,15 @@ pub(super) struct Report {
     per_ns: u64,
     burst: u64,
     seconds: f64,
-    /// Of the limiter.
-    memory_bytes: u64,
-    seed: u64,
+    /// Of a limiter that is in this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    /// With `--remote`.
+    #[cfg(feature = "remote")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remote: Option<crate::remote::Figures>,
 }
 
 #[derive(Serialize)]
@@ -91,11 +97,11 @@ impl Report {
     pub(super) fn new(
         args: &LimitArgs,
         counts: &Counts,
-        judge: &Judge,
+        told: &Told,
         input: &Input,
         took: Duration,
     ) -> Report {
-        let (stats, quota) = (judge.stats(), judge.quota());
+        let quota = told.quota;
         let denied = counts.events - counts.allowed;
         let clients = counts.clients.as_ref().map(|clients| {
             let (clients_denied, top) = clients.denied(TOP);
@@ -104,13 +110,13 @@ impl Report {
                 clients_denied,
                 top_denied: top.iter().map(Client::of).collect(),
                 uncounted: clients.uncounted,
-                unknown: stats.unknown,
+                unknown: told.unknown,
                 on_unknown: if args.on_unknown == UnknownKind::Allow { "allow" } else { "deny" },
             }
         });
-        let mean = judge.delays.sum / u128::from(counts.allowed.max(1));
+        let mean = told.delays.sum / u128::from(counts.allowed.max(1));
         let delays = (args.algorithm == AlgorithmKind::LeakyQueue).then(|| Delays {
-            greatest_delay_ns: judge.delays.greatest,
+            greatest_delay_ns: told.delays.greatest,
             mean_delay_ns: u64::try_from(mean).unwrap_or(u64::MAX),
         });
         Report {
@@ -123,19 +129,21 @@ impl Report {
             last_denied_ns: counts.denied.map(|span| span.last.0),
             clients,
             delays,
-            late: stats.late,
+            late: told.late,
             skipped: input.skipped().records,
             algorithm: args.algorithm.name(),
             limit: quota.permits(),
             per_ns: u64::try_from(quota.per().as_nanos()).unwrap_or(u64::MAX),
             burst: quota.capacity(),
             seconds: took.as_secs_f64(),
-            memory_bytes: stats.memory_bytes,
-            seed: judge.seed().0,
+            memory_bytes: told.memory_bytes,
+            seed: told.seed,
+            #[cfg(feature = "remote")]
+            remote: None,
         }
     }
 
-    pub(super) fn text(&self, judge: &Judge, input: &Input) -> String {
+    pub(super) fn text(&self, input: &Input) -> String {
         let timed = input.is_timed();
         let mut text = format!(
             "{} events: {} allowed, {} denied ({})\n{}, ",
@@ -143,14 +151,15 @@ impl Report {
             output::count(self.allowed),
             output::count(self.denied),
             output::share(self.denied, self.events),
-            self.policy(judge.quota()),
+            self.policy(),
         );
         text += &match &self.clients {
             Some(by) => format!(
-                "for each of {} clients, {} of them denied; memory {}",
+                "for each of {} clients, {} of them denied{}",
                 output::count(by.clients),
                 output::count(by.clients_denied),
-                output::memory(self.memory_bytes)
+                self.memory_bytes
+                    .map_or(String::new(), |bytes| format!("; memory {}", output::memory(bytes)))
             ),
             None => "for all together".to_owned(),
         };
@@ -175,12 +184,16 @@ impl Report {
         if let Some(by) = &self.clients {
             text += &by.what_is_lacking(self.algorithm != AlgorithmKind::SlidingLog.name());
         }
+        #[cfg(feature = "remote")]
+        if let Some(remote) = &self.remote {
+            text += &remote.text();
+        }
         let skipped = input.skipped();
         text + &output::skipped(skipped.records, skipped.first.as_deref())
     }
 
-    fn policy(&self, quota: Quota) -> String {
-        let limit = Quota::new(quota.permits(), quota.per());
+    fn policy(&self) -> String {
+        let limit = Quota::new(self.limit, Duration::from_nanos(self.per_ns));
         let burst = if self.burst == self.limit { String::new() } else { format!(" burst {}", self.burst) };
         format!("{limit}{burst} by {}", self.algorithm)
     }

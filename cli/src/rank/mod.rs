@@ -1,5 +1,7 @@
 //! `windlass rank`: how many are ahead of each key, if one is let in every so often.
 
+#[cfg(feature = "remote")]
+mod remote;
 mod report;
 mod room;
 
@@ -28,23 +30,17 @@ const FIGURES: [Figure; 5] = [
 ];
 
 pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
+    #[cfg(feature = "remote")]
+    if let Some(address) = &args.remote.remote {
+        return remote::run(args, address);
+    }
     // All that can be refused is refused before a byte is written.
     let opened = State::open(&args.save, "rank", args.input.order, || settings(args))?;
     let (mut state, loaded) = opened.unzip();
     let mut loaded = loaded.flatten();
     let mut room = Room::new(args, loaded.as_mut())?;
     let metrics = Metrics::start(&args.metrics, "rank", &FIGURES, |metrics| room.show(metrics))?;
-    let need = Need {
-        key: &args.key,
-        option: "--key",
-        parts: &[],
-        may_be_none: false,
-        names: None,
-        text: false,
-        numbered: false,
-        seed: Seed(args.state.seed),
-    };
-    let mut input = Input::new(&args.input, need)?;
+    let mut input = Input::new(&args.input, need(args, None))?;
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
     let mut decisions = Decisions::open(args.decisions.as_deref(), state.is_some(), loaded.as_ref())?;
     metrics.reads(input.read_counter());
@@ -80,8 +76,22 @@ pub(crate) fn run(args: &RankArgs) -> Result<(), Failure> {
     if let Some(decisions) = decisions {
         decisions.finish()?;
     }
-    let report = Report::new(args, &room, &input, started.elapsed());
+    let figures = (room.figures, room.waiting());
+    let report = Report::new(args, figures, Some(room.memory_bytes()), &input, started.elapsed());
     output::summary(&args.output, &report, || report.text(&input), true)
+}
+
+fn need(args: &RankArgs, names: Option<usize>) -> Need<'_> {
+    Need {
+        key: &args.key,
+        option: "--key",
+        parts: &[],
+        may_be_none: false,
+        names,
+        text: false,
+        numbered: false,
+        seed: Seed(args.state.seed),
+    }
 }
 
 fn settings(args: &RankArgs) -> Settings {

@@ -1,5 +1,7 @@
 //! What commands have in common with `--remote`: the servers, and waiting for them.
 
+mod figures;
+
 use windlass::KeyHash;
 use windlass_remote::{ErrorKind, Remote, RemoteError};
 
@@ -8,6 +10,8 @@ use crate::{
     failure::Failure,
     input::{Batch, Format},
 };
+
+pub(crate) use figures::{Calls, Figures, lines};
 
 /// Longer ids are cut to this, which is as much as a server takes for a key, but for what stands before it.
 pub(crate) const LONGEST: usize = (512 << 20) - 256;
@@ -69,12 +73,19 @@ pub(crate) fn refuse_times(input: &InputArgs) -> Result<(), Failure> {
     refuse(&[(input.time.is_some(), "--time", &format!("{ARRIVAL}; leave out --time, or --remote"))])
 }
 
-pub(crate) fn refuse_memory(state: &StateArgs) -> Result<(), Failure> {
+/// `capacity`: what that is called.
+pub(crate) fn refuse_memory(state: &StateArgs, capacity: &str) -> Result<(), Failure> {
+    const THERE: &str = "it is the servers' memory that counts";
     refuse(&[
-        (state.capacity.is_some(), "--capacity", "the servers have the ids"),
-        (state.max_memory.is_some(), "--max-memory", "the servers have the ids"),
+        (state.capacity.is_some(), capacity, THERE),
+        (state.max_memory.is_some(), "--max-memory", THERE),
         (state.seed != 0, "--seed", "the servers tell ids apart by their bytes"),
     ])
+}
+
+/// Whether an id is one field, so that its bytes are the id.
+pub(crate) fn is_whole(key: &[String], input: &InputArgs) -> bool {
+    key.len() <= 1 && input.source.is_none()
 }
 
 /// The ids of a batch as the servers know them: the bytes of the field, so that programs which ask for that find the same; of several fields (`whole`: it is one) with

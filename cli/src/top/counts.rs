@@ -186,6 +186,15 @@ impl Counts {
         }
     }
 
+    /// .. of the window that ends with the pane of `now`, as far as it has come.
+    #[cfg(feature = "remote")]
+    pub(super) fn export_so_far(&self, now: u64) -> Export {
+        match &self.live.top {
+            Top::Exact(top) => top.export_at(Tick(now)),
+            Top::Bounded(top) => top.export_at(Tick(now)),
+        }
+    }
+
     /// A snapshot.
     pub(super) fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
         match &self.live.top {

@@ -4,6 +4,8 @@ mod counts;
 mod live;
 mod merge;
 mod panes;
+#[cfg(feature = "remote")]
+mod remote;
 mod report;
 mod table;
 
@@ -45,6 +47,10 @@ fn told(panes: &Panes, counts: &Counts) -> [u64; FIGURES.len()] {
 pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
     let grid = Grid::new(&args.window, &args.pane)?;
+    #[cfg(feature = "remote")]
+    if let Some(address) = &args.remote.remote {
+        return remote::run(args, grid, address);
+    }
     if args.merge {
         return merge::run(args, grid);
     }

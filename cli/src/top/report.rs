@@ -34,6 +34,10 @@ pub(super) struct Report {
     window_ns: u64,
     pane_ns: u64,
     seed: u64,
+    /// With `--remote`.
+    #[cfg(feature = "remote")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remote: Option<super::remote::Merged>,
 }
 
 #[derive(Serialize)]
@@ -97,6 +101,8 @@ impl Report {
             window_ns: grid.window(),
             pane_ns: grid.pane,
             seed: args.state.seed,
+            #[cfg(feature = "remote")]
+            remote: None,
         }
     }
 
@@ -128,6 +134,10 @@ impl Report {
         if self.refused > 0 {
             text += &format!("{} events of keys for which there was no room\n", output::count(self.refused));
         }
+        #[cfg(feature = "remote")]
+        if let Some(merged) = &self.remote {
+            text += &merged.text();
+        }
         text + &output::skipped(self.skipped, skipped)
     }
 
@@ -137,7 +147,7 @@ impl Report {
         let (wrong, all) =
             (self.uncertified.unwrap_or_else(own), if args.every_pane { self.panes } else { 1 });
         // (Bounds are what was asked for; and of merged lists more of each cannot be had.)
-        if wrong == 0 || args.approx || args.merge && self.refused == 0 {
+        if wrong == 0 || args.approx || args.is_merged() && self.refused == 0 {
             return Ok(());
         }
         let memory = match args.state.max_memory {
@@ -180,7 +190,7 @@ impl Last {
         );
         text += match self.certified {
             true => "certified exact",
-            false if args.approx || args.merge => "not certified: counts lie between the bounds",
+            false if args.approx || args.is_merged() => "not certified: counts lie between the bounds",
             false => "NOT CERTIFIED: keys may be missing",
         };
         text += &match self.tail {

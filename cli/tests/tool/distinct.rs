@@ -2,15 +2,12 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-use std::{
-    collections::HashSet,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::collections::HashSet;
 
-use crate::common::{self, Dir, Random, run, run_once};
-use sha2::{Digest, Sha256};
+use crate::{
+    answers,
+    common::{self, Dir, Random, run, run_once},
+};
 
 /// How many different ids in each pane and those before it that make up the window. A late event counts in the open pane.
 fn recount(events: &[(u64, u64)], window: u64, pane: u64) -> String {
@@ -195,22 +192,10 @@ fn what_ends_it_early() {
     );
 }
 
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
-
 /// All answers of one view of a file, in all orders; and near them what is approximate.
 fn compare(file: &str, view: &str, fields: &[&str], answers_expected: usize) {
-    let Some(data) = data() else { return };
-    let all = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: serde_json::Value = serde_json::from_str(&all).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let path = data.join(file);
     let (dir, mut compared) = (Dir::new(), 0);
     for (order, answers) in all[file][view].as_object().expect("the view") {
@@ -229,8 +214,7 @@ fn compare(file: &str, view: &str, fields: &[&str], answers_expected: usize) {
             let args = [&args, fields, order, &[path.to_str().expect("text")]].concat();
             for threads in ["1", "4"] {
                 let exact = run_once(&dir.0, &[&args[..], &["--threads", threads]].concat(), b"").ok();
-                let sha256: String =
-                    Sha256::digest(&exact.out).iter().map(|byte| format!("{byte:02x}")).collect();
+                let sha256 = answers::sha256(&exact.out);
                 assert_eq!(answer["sha256"], sha256, "{args:?}");
                 let report: serde_json::Value = serde_json::from_str(&exact.err).unwrap();
                 assert_eq!((&report["panes"], &report["largest"]), (&answer["panes"], &answer["largest"]));

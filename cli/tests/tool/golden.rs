@@ -5,17 +5,11 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs};
 
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
-use crate::common::Dir;
+use crate::{answers, common::Dir};
 
 /// How a decision string is recorded.
 #[derive(Deserialize)]
@@ -33,22 +27,10 @@ struct Answers {
     last_n: BTreeMap<String, Answer>,
 }
 
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
-
 /// Compares all answers of one view of a file, in all orders. `lateness` is the file's largest.
 fn compare(file: &str, view: &str, lateness: &str, fields: &[&str], answers_expected: usize) {
-    let Some(data) = data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let view = all[file][view].as_object().expect("the view");
     let events = view["properties"]["events"].as_u64().expect("a number");
     let path = data.join(file);
@@ -88,7 +70,7 @@ fn check(args: &[&str], answer: &Answer, events: u64) {
     assert_eq!((ones, zeros), (answer.ones, answer.zeros), "{args:?}");
     assert_eq!(ones + zeros, decisions.len(), "nothing but 0 and 1: {args:?}");
     assert_eq!(&decisions[..64], answer.head.as_bytes(), "{args:?}");
-    assert_eq!(hex(&Sha256::digest(&decisions)), answer.sha256, "{args:?}");
+    assert_eq!(answers::sha256(&decisions), answer.sha256, "{args:?}");
     assert_eq!(report["events"], events, "{args:?}");
     assert_eq!(report["fresh"], answer.zeros, "{args:?}");
     assert_eq!(report["duplicates"], answer.ones, "{args:?}");
@@ -97,10 +79,6 @@ fn check(args: &[&str], answer: &Answer, events: u64) {
 /// `60000` of `T=60000`.
 fn value(name: &str) -> &str {
     name.split_once('=').expect("a name and a value").1
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[test]

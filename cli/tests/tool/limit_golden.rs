@@ -2,16 +2,11 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::fs;
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::common::Dir;
+use crate::{answers, common::Dir};
 
 /// The answers that are left out: variants in which a denial counts, or in which an event may go beyond the limit.
 const LEFT_OUT: [&str; 3] =
@@ -30,17 +25,6 @@ fn options(name: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
-
 /// `N=3,T=60000` as `3/60000ms`.
 fn limit(name: &str) -> String {
     let (n, t) = name.split_once(",T=").expect("N and T");
@@ -49,9 +33,8 @@ fn limit(name: &str) -> String {
 
 /// Compares all answers of one view of a file, in all orders.
 fn compare(file: &str, view: &str, fields: &[&str], answers_expected: usize) {
-    let Some(data) = data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let view = all[file][view].as_object().expect("the view");
     let path = data.join(file);
     let mut compared = 0;
@@ -93,7 +76,7 @@ fn check(args: &[&str], answer: &Value, properties: &Value) {
     assert_eq!(ones + zeros, decisions.len(), "nothing but 0 and 1: {args:?}");
     assert_eq!((&answer["ones"], &answer["zeros"]), (&ones.into(), &zeros.into()), "{args:?}");
     assert_eq!(answer["head"].as_str().expect("text").as_bytes(), &decisions[..64], "{args:?}");
-    let digest: String = Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = answers::sha256(&decisions);
     assert_eq!(answer["sha256"], digest, "{args:?}");
     for (field, expected) in [
         ("events", &properties["events"]),

@@ -2,6 +2,9 @@
 
 mod common;
 
+#[path = "../../../tests/common/answers.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "other tests use the rest")]
+mod answers;
 mod approx;
 mod bench;
 mod distinct;

@@ -2,16 +2,14 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used)] // clippy knows tests only by their attribute
 
-use std::{
-    collections::HashMap,
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{collections::HashMap, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use crate::common::{Dir, Random, run};
+use crate::{
+    answers,
+    common::{Dir, Random, run},
+};
 
 /// Runs it over a stream of milliseconds, users and tenants, and gives decisions and report.
 fn judged(policy: &str, stream: &str, more: &[&str]) -> (String, Value) {
@@ -267,21 +265,10 @@ fn options_that_do_not_go_with_it() {
     assert!(run.code == 2 && run.err.contains("--limit <N/DUR>"), "{}", run.err);
 }
 
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
-
 /// The example of the documentation does what its comments say.
 #[test]
 fn the_example() {
-    let Some(data) = data() else { return };
+    let Some(data) = answers::data() else { return };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/policy.toml");
     let log = data.join("apache-semicomplete-2015-05-17_18.log");
     let args = ["limit", "--policy", path.to_str().unwrap(), "--format", "combined", "--order", "sort"];
@@ -305,7 +292,7 @@ fn the_example() {
 /// A real log, by address and for all, against a plain recount.
 #[test]
 fn a_real_log() {
-    let Some(data) = data() else { return };
+    let Some(data) = answers::data() else { return };
     let path = data.join("nasa-http-1995-08-01-0000-0959.tsv");
     let log = fs::read(&path).unwrap();
     let log = String::from_utf8_lossy(&log);

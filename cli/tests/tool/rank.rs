@@ -2,31 +2,17 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use crate::common::{Dir, run};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
+use crate::{
+    answers,
+    common::{Dir, run},
 };
-
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
+use serde_json::Value;
+use std::fs;
 
 /// Compares all answers of one view of a file in which nobody leaves. `fields`: the options for client and key.
 fn compare(file: &str, view: &str, fields: [&[&str]; 2], answers_expected: usize) {
-    let Some(data) = data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let view = all[file][view].as_object().expect("the view");
     let path = data.join(file);
     let mut compared = 0;
@@ -56,7 +42,7 @@ fn compare(file: &str, view: &str, fields: [&[&str]; 2], answers_expected: usize
             let lines = fs::read(&out).expect("written");
             assert_eq!(report["events"], view["properties"]["events"]);
             assert_eq!(report["largest_rank"], answer["largest_rank"], "{name} {order:?}");
-            let hash: String = Sha256::digest(&lines).iter().map(|byte| format!("{byte:02x}")).collect();
+            let hash = answers::sha256(&lines);
             assert_eq!(answer["sha256"], hash, "{name} {order:?}");
             compared += 1;
         }

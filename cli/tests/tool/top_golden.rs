@@ -2,33 +2,17 @@
 
 #![allow(clippy::expect_used, clippy::panic)] // clippy knows tests only by their attribute
 
-use std::{
-    fs,
-    io::Write,
-    path::{Path, PathBuf},
-};
-
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use crate::common::{Dir, run_once};
-
-fn data() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    if path.join("expected.json").is_file() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("WINDLASS_REQUIRE_DATA").is_none_or(|v| v != "1"), "../shared/data is absent");
-    // Not println!: the test harness would keep that to itself.
-    writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-    None
-}
+use crate::{
+    answers,
+    common::{Dir, run_once},
+};
 
 /// All answers of one view of a file, in all orders. As the file is, with lines that wait for what is late, it gives those of the sorted one.
 fn compare(file: &str, view: &str, fields: &[&str], answers_expected: usize) {
-    let Some(data) = data() else { return };
-    let text = fs::read_to_string(data.join("expected.json")).expect("readable");
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let view = all[file][view].as_object().expect("the view");
     let path = data.join(file);
     let (path, mut compared) = (path.to_str().expect("text"), 0);
@@ -62,7 +46,7 @@ fn compare(file: &str, view: &str, fields: &[&str], answers_expected: usize) {
 fn check(args: &[&str], answer: &Value, properties: &Value) {
     let dir = Dir::new();
     let run = run_once(&dir.0, &[args, &["--every-pane"]].concat(), b"").ok();
-    let digest: String = Sha256::digest(&run.out).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = answers::sha256(&run.out);
     assert_eq!(answer["sha256"], digest, "{args:?}");
     let report: Value = serde_json::from_str(&run.err).expect("JSON");
     // Without --every-pane it is the last list.

@@ -43,6 +43,7 @@ fn bounded_by(most: usize, least: usize, model: impl Fn() + Sync + Send + 'stati
 }
 
 fn run(builder: loom::model::Builder, least: usize, model: impl Fn() + Sync + Send + 'static) {
+    let begun = std::time::Instant::now();
     let executions = Arc::new(AtomicUsize::new(0));
     let counted = executions.clone();
     builder.check(move || {
@@ -51,5 +52,16 @@ fn run(builder: loom::model::Builder, least: usize, model: impl Fn() + Sync + Se
     });
     let executions = executions.load(Relaxed);
     println!("{executions} executions");
+    note(executions, begun.elapsed());
     assert!(executions >= least, "{executions} executions, {least} expected");
+}
+
+/// Into the file that `WINDLASS_EXECUTIONS` names, one line for each model: its name, executions, milliseconds. For docs/verification.md.
+fn note(executions: usize, took: std::time::Duration) {
+    use std::io::Write;
+    let Some(path) = std::env::var_os("WINDLASS_EXECUTIONS") else { return };
+    let thread = std::thread::current();
+    let line = format!("{}\t{executions}\t{}\n", thread.name().unwrap_or("?"), took.as_millis());
+    let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(line.as_bytes())).expect("the file can be written");
 }

@@ -1,11 +1,5 @@
 -- Counts a key in the pane of now.
--- KEYS: the key's counts, by pane. ARGV: time in microseconds ('': the server's), a pane, panes that are kept, how many.
-local at = tonumber(ARGV[1])
-local now = at
-if not now then
-    local time = redis.call('TIME')
-    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
+-- KEYS: the key's counts, by pane. ARGV: time, a pane, panes that are kept, how many.
 local size, kept = tonumber(ARGV[2]), tonumber(ARGV[3])
 local pane = (now - math.fmod(now, size)) / size
 local count = redis.call('HINCRBY', KEYS[1], string.format('%.0f', pane), ARGV[4])

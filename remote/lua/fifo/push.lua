@@ -1,12 +1,7 @@
 -- Puts entries at the tail.
 -- KEYS: the queue's state (next number, last time), its order (keys by number), its values (time:value by key).
--- ARGV: time in microseconds ('': the server's), 1 to move what is there, then keys and values.
+-- ARGV: time, 1 to move what is there, then keys and values.
 -- Of each key: 1 new, 0 there already, 2 moved; and its number.
-local now = tonumber(ARGV[1])
-if not now then
-    local time = redis.call('TIME')
-    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
 local next, last = unpack(redis.call('HMGET', KEYS[1], 'next', 'last'))
 local number, changed = tonumber(next or 0), false
 -- Times do not go back.

@@ -1,16 +1,9 @@
 -- Limits, charged together or not at all. All state of a limit is one key.
 -- KEYS: one for each limit.
--- ARGV: time in microseconds ('': the server's), 1 to look only, permits that are charged in any case, the least and the most permits that are taken;
+-- ARGV: time, 1 to look only, permits that are charged in any case, the least and the most permits that are taken;
 -- then of each limit the algorithm and three numbers.
 -- Answers the permits that were taken, and of each limit how it stood before.
 -- All numbers are whole and below 2^53.
-local at = tonumber(ARGV[1])
-local now = at
-if not now then
-    -- Once: in some servers it goes on during a script.
-    local time = redis.call('TIME')
-    now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-end
 local rules = {}
 
 -- Numbers as they are kept.

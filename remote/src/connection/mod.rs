@@ -15,19 +15,14 @@ use crate::{
     address::Address,
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
+    figure::Figure,
     probe::{Capabilities, Eviction},
 };
 pub(crate) use call::{Call, Reply};
 use circuit::Circuits;
 use futures_util::future::join_all;
 use node::{Lost, Node};
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use topology::Topology;
 
@@ -36,6 +31,9 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_mi
 
 /// After so many redirections a round is a try like any other.
 const FAST_REDIRECTIONS: u32 = 5;
+
+/// Calls of a batch that go out together, at most.
+pub(crate) const TOGETHER: usize = 1024;
 
 /// An answer, or why there is none.
 pub(crate) type Answer = Result<Reply, RemoteError>;
@@ -47,15 +45,15 @@ pub(crate) struct Connection {
     pub(crate) counts: Counts,
 }
 
-/// What happened. (Relaxed everywhere: each is a figure by itself, and orders nothing.)
+/// What happened.
 #[derive(Default)]
 pub(crate) struct Counts {
-    pub(crate) calls: AtomicU64,
-    pub(crate) pipelines: AtomicU64,
-    pub(crate) redirected: AtomicU64,
-    pub(crate) again: AtomicU64,
-    pub(crate) scripts: AtomicU64,
-    pub(crate) failed: AtomicU64,
+    pub(crate) calls: Figure,
+    pub(crate) pipelines: Figure,
+    pub(crate) redirected: Figure,
+    pub(crate) again: Figure,
+    pub(crate) scripts: Figure,
+    pub(crate) failed: Figure,
 }
 
 /// A call that has no answer yet.
@@ -130,7 +128,7 @@ impl Connection {
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<Answer> {
-        self.counts.calls.fetch_add(calls.len() as u64, Relaxed);
+        self.counts.calls.add(calls.len() as u64);
         let mut answers: Vec<Option<Answer>> = vec![None; calls.len()];
         let mut waiting: Vec<Waiting> =
             (0..calls.len()).map(|index| Waiting { index, ask: None, whole: false, last: None }).collect();
@@ -246,7 +244,7 @@ impl Connection {
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
         let (Group { node, calls: group, .. }, begun) = (group, Instant::now());
-        self.counts.pipelines.fetch_add(1, Relaxed);
+        self.counts.pipelines.add(1);
         let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
         let replies = match node.send(commands, confirm, deadline).await {
             Ok(replies) => replies,
@@ -297,7 +295,7 @@ impl Connection {
                 let lost = error.kind() == ErrorKind::Unreachable;
                 return Next::Failed(if lost { error.though_alive() } else { error });
             }
-            self.counts.again.fetch_add(1, Relaxed);
+            self.counts.again.add(1);
             Next::Later(error)
         };
         group.into_iter().map(|call| (next(&call), call)).map(|(next, call)| (call, next)).collect()
@@ -308,7 +306,7 @@ impl Connection {
         let details = error.details().unwrap_or_default();
         match error.code() {
             "MOVED" | "ASK" => {
-                self.counts.redirected.fetch_add(1, Relaxed);
+                self.counts.redirected.add(1);
                 let place = details.split_whitespace().nth(1).unwrap_or_default();
                 match self.topology.at(place, node) {
                     Ok(to) if error.code() == "ASK" => Next::Again { ask: Some(to), whole: call.whole },
@@ -320,11 +318,11 @@ impl Connection {
                 }
             }
             "NOSCRIPT" if !call.whole => {
-                self.counts.scripts.fetch_add(1, Relaxed);
+                self.counts.scripts.add(1);
                 Next::Again { ask: call.ask.clone(), whole: true }
             }
             "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "LOADING" | "READONLY" => {
-                self.counts.again.fetch_add(1, Relaxed);
+                self.counts.again.add(1);
                 Next::Later(RemoteError::from_server(error).at(&node.name))
             }
             _ => Next::Failed(RemoteError::from_server(error).at(&node.name)),
@@ -340,7 +338,7 @@ impl Connection {
     }
 
     fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
-        self.counts.failed.fetch_add(1, Relaxed);
+        self.counts.failed.add(1);
         if error.is_silence() {
             let name = match error.kind() {
                 ErrorKind::MissingSlots => name_of(self.topology.slot(&calls[index].key)),

@@ -123,37 +123,20 @@ impl Topology {
     async fn ask_sentinels(&self, name: &str, deadline: Deadline) -> Result<(), RemoteError> {
         let mut question = redis::pipe();
         question.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
-        let question = &question;
-        let mut answers: FuturesUnordered<_> = self
-            .sentinels
-            .iter()
-            .map(|node| async move { (node, node.ask(question, deadline).await) })
-            .collect();
-        let mut failed = None;
-        while let Some((node, answer)) = answers.next().await {
-            let value = match answer {
-                Ok(values) => values.into_iter().next().unwrap_or_default(),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    continue;
-                }
-            };
+        first(&self.sentinels, &question, deadline, |_, value| {
             if let Some(host) = primary(&value) {
-                let node = self.node(&host)?;
-                self.moved(0, &node);
-                return Ok(());
+                self.moved(0, &self.node(&host)?);
+                return Ok(Ok(()));
             }
-            failed = Some(match value {
-                Value::ServerError(error) => RemoteError::from_server(&error).at(&node.name),
-                _ => RemoteError::new(ErrorKind::Config, format!("the sentinel knows no {name:?}"))
-                    .at(&node.name),
-            });
-        }
-        Err(failed.unwrap_or_else(|| RemoteError::new(ErrorKind::Config, "no sentinels")))
+            Ok(Err(match value {
+                Value::ServerError(error) => RemoteError::from_server(&error),
+                _ => RemoteError::new(ErrorKind::Config, format!("the sentinel knows no {name:?}")),
+            }))
+        })
+        .await
     }
 
-    /// Asks all nodes that are known, at the same time, and takes the first map that there is. (If it is old, the
-    /// redirections that follow put it right.)
+    /// Asks all nodes that are known, and takes the first map that there is. (If it is old, the redirections that follow put it right.)
     async fn ask_cluster(&self, seeds: &[Host], deadline: Deadline) -> Result<(), RemoteError> {
         let mut known = self.owners();
         for host in seeds {
@@ -164,39 +147,30 @@ impl Topology {
         }
         let mut question = redis::pipe();
         question.cmd("CLUSTER").arg("SLOTS");
-        let question = &question;
-        let mut answers: FuturesUnordered<_> =
-            known.iter().map(|node| async move { (node, node.ask(question, deadline).await) }).collect();
-        let mut failed = None;
-        while let Some((node, answer)) = answers.next().await {
-            let value = match answer {
-                Ok(values) => values.into_iter().next().unwrap_or_default(),
-                Err(error) => {
-                    failed.get_or_insert(error);
-                    continue;
+        first(&known, &question, deadline, |asked, value| {
+            let ranges = match (slots::ranges(&value, &asked.name), value) {
+                (Some(ranges), _) if !ranges.is_empty() => ranges,
+                (Some(_), _) => {
+                    return Ok(Err(RemoteError::new(ErrorKind::MissingSlots, "the cluster has no slots")));
+                }
+                (None, Value::ServerError(error)) => return Ok(Err(RemoteError::from_server(&error))),
+                (None, _) => {
+                    return Ok(Err(RemoteError::new(ErrorKind::Protocol, "CLUSTER SLOTS cannot be read")));
                 }
             };
-            let error = match (slots::ranges(&value, &node.name), value) {
-                (Some(ranges), _) if !ranges.is_empty() => {
-                    let mut owners = SlotMap::empty();
-                    for range in ranges {
-                        let primary = self.node(&range.primary)?;
-                        for slot in range.first..=range.last {
-                            owners.set(slot, &primary);
-                        }
-                    }
-                    *self.owners.write().unwrap_or_else(PoisonError::into_inner) = owners;
-                    // Of nodes that serve nothing any more nobody else knows.
-                    self.lock().retain(|_, node| Arc::strong_count(node) > 1);
-                    return Ok(());
+            let mut owners = SlotMap::empty();
+            for range in ranges {
+                let primary = self.node(&range.primary)?;
+                for slot in range.first..=range.last {
+                    owners.set(slot, &primary);
                 }
-                (Some(_), _) => RemoteError::new(ErrorKind::MissingSlots, "the cluster has no slots"),
-                (None, Value::ServerError(error)) => RemoteError::from_server(&error),
-                (None, _) => RemoteError::new(ErrorKind::Protocol, "CLUSTER SLOTS cannot be read"),
-            };
-            failed = Some(error.at(&node.name));
-        }
-        Err(failed.unwrap_or_else(|| RemoteError::new(ErrorKind::Config, "no nodes")))
+            }
+            *self.owners.write().unwrap_or_else(PoisonError::into_inner) = owners;
+            // Of nodes that serve nothing any more nobody else knows.
+            self.lock().retain(|_, node| Arc::strong_count(node) > 1);
+            Ok(Ok(()))
+        })
+        .await
     }
 
     fn node(&self, host: &Host) -> Result<Arc<Node>, RemoteError> {
@@ -218,6 +192,31 @@ impl Topology {
     fn lock(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<Node>>> {
         self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Asks all of them at the same time, until `take` has made use of an answer, or says that there is no going on. Otherwise what is wrong with the last answer; of nodes that gave
+/// none, the first.
+async fn first(
+    nodes: &[Arc<Node>],
+    question: &redis::Pipeline,
+    deadline: Deadline,
+    mut take: impl FnMut(&Node, Value) -> Result<Result<(), RemoteError>, RemoteError>,
+) -> Result<(), RemoteError> {
+    let mut answers: FuturesUnordered<_> =
+        nodes.iter().map(|node| async move { (node, node.ask(question, deadline).await) }).collect();
+    let mut failed = None;
+    while let Some((node, answer)) = answers.next().await {
+        match answer {
+            Ok(values) => match take(node, values.into_iter().next().unwrap_or_default())? {
+                Ok(()) => return Ok(()),
+                Err(error) => failed = Some(error.at(&node.name)),
+            },
+            Err(error) => {
+                failed.get_or_insert(error);
+            }
+        }
+    }
+    Err(failed.unwrap_or_else(|| RemoteError::new(ErrorKind::Config, "nobody to ask")))
 }
 
 /// Host and port, as a sentinel tells them.

@@ -10,6 +10,7 @@ mod stats;
 mod token;
 
 use crate::{
+    connection,
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     key::Namespace,
@@ -19,8 +20,8 @@ use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
 use known::Known;
 use question::{Millis, Said, Tier};
+use stats::Counts;
 pub use stats::RemoteDedupStats;
-use stats::{Counts, count};
 use std::{
     collections::HashMap,
     fmt,
@@ -29,9 +30,6 @@ use std::{
 };
 pub use token::Token;
 use windlass::{Clock, Verdict};
-
-/// Events of a batch that go out together.
-const TOGETHER: usize = 1024;
 
 const DUPLICATE: Verdict = Verdict::Duplicate { first_seen: None };
 
@@ -156,7 +154,7 @@ impl RemoteDedup {
     /// each with a deadline of its own. Every event has an answer of its own.
     pub async fn observe_batch<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<Result<Observed, RemoteError>> {
         let mut answers = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(TOGETHER) {
+        for ids in ids.chunks(connection::TOGETHER) {
             let events: Vec<(&[u8], Token)> = ids.iter().map(|id| (id.as_ref(), Token::new())).collect();
             answers.extend(self.judge(&events, true).await);
         }
@@ -240,15 +238,15 @@ impl RemoteDedup {
             answers[index] = Some(match &answers[earlier] {
                 Some(Err(error)) => Err(self.failed(error.clone())),
                 Some(Ok(Observed::Alone(_))) if self.0.down == Down::Allow => {
-                    count(&counts.admitted_alone);
+                    counts.admitted_alone.add(1);
                     Ok(Observed::Alone(Verdict::Fresh))
                 }
                 Some(Ok(Observed::Alone(_))) => {
-                    count(&counts.duplicates_alone);
+                    counts.duplicates_alone.add(1);
                     Ok(Observed::Alone(DUPLICATE))
                 }
                 _ => {
-                    count(&counts.within_batch);
+                    counts.within_batch.add(1);
                     Ok(Observed::Decided(DUPLICATE))
                 }
             });
@@ -260,12 +258,12 @@ impl RemoteDedup {
     /// A duplicate that is known here.
     fn here(&self, id: &[u8]) -> Option<Observed> {
         if self.0.known.as_ref().is_some_and(|known| known.contains(id)) {
-            count(&self.0.counts.known);
+            self.0.counts.known.add(1);
             return Some(Observed::Decided(DUPLICATE));
         }
         // Also once the engine is back: it may not have been told yet.
         if self.0.alone.as_ref().is_some_and(|alone| alone.contains(id)) {
-            count(&self.0.counts.duplicates_alone);
+            self.0.counts.duplicates_alone.add(1);
             return Some(Observed::Alone(DUPLICATE));
         }
         None
@@ -275,7 +273,7 @@ impl RemoteDedup {
     fn said(&self, said: Said, id: &[u8], token: Token, confirmed: bool, sent: windlass::Tick) -> Observed {
         let Inner { counts, known, alone, .. } = &*self.0;
         if said == Said::Other {
-            count(&counts.duplicates);
+            counts.duplicates.add(1);
             return Observed::Decided(DUPLICATE);
         }
         let put = || {
@@ -287,20 +285,20 @@ impl RemoteDedup {
         match alone {
             // Another call found the engine down meanwhile, and admitted it. (The engine will be told, and has this token instead.)
             Some(alone) if !alone.unless_here(id, put) => {
-                count(&counts.duplicates_alone);
+                counts.duplicates_alone.add(1);
                 return Observed::Alone(DUPLICATE);
             }
             Some(_) => {}
             None => put(),
         }
-        count(&counts.fresh);
+        counts.fresh.add(1);
         if said == Said::Own {
-            count(&counts.own);
+            counts.own.add(1);
         }
         if confirmed {
             return Observed::Decided(Verdict::Fresh);
         }
-        count(&counts.unconfirmed);
+        counts.unconfirmed.add(1);
         Observed::Unconfirmed(token)
     }
 
@@ -344,7 +342,9 @@ impl RemoteDedup {
         };
         match verdict {
             Some(verdict) => {
-                count(if verdict.is_fresh() { &counts.admitted_alone } else { &counts.duplicates_alone });
+                let figure =
+                    if verdict.is_fresh() { &counts.admitted_alone } else { &counts.duplicates_alone };
+                figure.add(1);
                 Ok(Observed::Alone(verdict))
             }
             None => Err(self.failed(error)),
@@ -352,7 +352,7 @@ impl RemoteDedup {
     }
 
     fn failed(&self, error: RemoteError) -> RemoteError {
-        count(&self.0.counts.errors);
+        self.0.counts.errors.add(1);
         error
     }
 

@@ -5,14 +5,14 @@ use crate::{
     connection::{Call, Reply},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
-    script::Script,
+    script::{Script, script},
 };
 use redis::Value;
 use std::{sync::LazyLock, time::Duration};
 use windlass::{Tick, Verdict};
 
-static ADMIT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/dedup.lua")));
-static ADMIT_AT: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/dedup_at.lua")));
+static ADMIT: LazyLock<Script> = script!("dedup");
+static ADMIT_AT: LazyLock<Script> = script!("dedup_at");
 
 /// How ids are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,6 @@ use super::{
     RemoteDedup,
     alone::{Admitted, Alone},
     question::{Millis, Said},
-    stats::count,
 };
 use crate::error::RemoteError;
 use std::{
@@ -55,7 +54,7 @@ impl RemoteDedup {
             let lives = |one: &Admitted| {
                 let lives = self.left(alone, one).is_some();
                 if !lives {
-                    count(&self.0.counts.expired);
+                    self.0.counts.expired.add(1);
                 }
                 lives
             };
@@ -83,13 +82,13 @@ impl RemoteDedup {
         for (one, reply) in some.into_iter().zip(replies) {
             let said: Result<Said, RemoteError> = reply.and_then(|reply| inner.tier.said(&reply, &one.token));
             match said {
-                Ok(Said::New | Said::Own) => count(&counts.replayed),
+                Ok(Said::New | Said::Own) => counts.replayed.add(1),
                 Ok(Said::Other) => {
-                    count(&counts.replayed);
-                    count(&counts.conflicts);
+                    counts.replayed.add(1);
+                    counts.conflicts.add(1);
                 }
                 Err(error) if error.kind().is_outage() => back.push(one),
-                Err(_) => count(&counts.dropped),
+                Err(_) => counts.dropped.add(1),
             }
         }
         back

@@ -1,6 +1,6 @@
 //! Figures of a [`super::RemoteDedup`].
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::figure::Figure;
 
 /// Plain figures about a [`super::RemoteDedup`], of this process alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,26 +37,21 @@ pub struct RemoteDedupStats {
     pub dropped: u64,
 }
 
-/// Relaxed everywhere: each is a figure by itself, and orders nothing.
 #[derive(Default)]
 pub(crate) struct Counts {
-    pub(crate) fresh: AtomicU64,
-    pub(crate) duplicates: AtomicU64,
-    pub(crate) known: AtomicU64,
-    pub(crate) within_batch: AtomicU64,
-    pub(crate) own: AtomicU64,
-    pub(crate) unconfirmed: AtomicU64,
-    pub(crate) errors: AtomicU64,
-    pub(crate) admitted_alone: AtomicU64,
-    pub(crate) duplicates_alone: AtomicU64,
-    pub(crate) replayed: AtomicU64,
-    pub(crate) conflicts: AtomicU64,
-    pub(crate) expired: AtomicU64,
-    pub(crate) dropped: AtomicU64,
-}
-
-pub(crate) fn count(figure: &AtomicU64) {
-    figure.fetch_add(1, Relaxed);
+    pub(crate) fresh: Figure,
+    pub(crate) duplicates: Figure,
+    pub(crate) known: Figure,
+    pub(crate) within_batch: Figure,
+    pub(crate) own: Figure,
+    pub(crate) unconfirmed: Figure,
+    pub(crate) errors: Figure,
+    pub(crate) admitted_alone: Figure,
+    pub(crate) duplicates_alone: Figure,
+    pub(crate) replayed: Figure,
+    pub(crate) conflicts: Figure,
+    pub(crate) expired: Figure,
+    pub(crate) dropped: Figure,
 }
 
 impl Counts {
@@ -77,20 +72,20 @@ impl Counts {
             dropped,
         } = self;
         RemoteDedupStats {
-            fresh: fresh.load(Relaxed),
-            duplicates: duplicates.load(Relaxed),
-            known: known.load(Relaxed),
-            within_batch: within_batch.load(Relaxed),
-            own: own.load(Relaxed),
-            unconfirmed: unconfirmed.load(Relaxed),
-            errors: errors.load(Relaxed),
-            admitted_alone: admitted_alone.load(Relaxed),
-            duplicates_alone: duplicates_alone.load(Relaxed),
+            fresh: fresh.get(),
+            duplicates: duplicates.get(),
+            known: known.get(),
+            within_batch: within_batch.get(),
+            own: own.get(),
+            unconfirmed: unconfirmed.get(),
+            errors: errors.get(),
+            admitted_alone: admitted_alone.get(),
+            duplicates_alone: duplicates_alone.get(),
             waiting: waiting as u64,
-            replayed: replayed.load(Relaxed),
-            conflicts: conflicts.load(Relaxed),
-            expired: expired.load(Relaxed),
-            dropped: dropped.load(Relaxed),
+            replayed: replayed.get(),
+            conflicts: conflicts.get(),
+            expired: expired.get(),
+            dropped: dropped.get(),
         }
     }
 }

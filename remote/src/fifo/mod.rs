@@ -5,15 +5,15 @@ use crate::{
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
-    script::Script,
+    script::{Script, script},
 };
 use redis::{Cmd, Value};
 use std::{fmt, sync::LazyLock};
 use windlass::{OnPresent, Pushed, Tick};
 
-static PUSH: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/fifo/push.lua")));
-static POP: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/fifo/pop.lua")));
-static REMOVE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("../../lua/fifo/remove.lua")));
+static PUSH: LazyLock<Script> = script!("now", "fifo/push");
+static POP: LazyLock<Script> = script!("fifo/pop");
+static REMOVE: LazyLock<Script> = script!("fifo/remove");
 
 /// Entries of a batch that go out together.
 const TOGETHER: usize = 512;

@@ -5,30 +5,19 @@ use crate::{
     connection::{Call, Reply},
     error::RemoteError,
     key::{Kind, Namespace},
-    script::Script,
+    script::{Script, script},
 };
 use redis::Value;
 use std::{sync::LazyLock, time::Duration};
 use windlass::Admission;
 
-macro_rules! script {
-    ($($file:literal),+) => {
-        LazyLock::new(|| {
-            Script::new(concat!(
-                include_str!("../../lua/limit/head.lua"),
-                $(include_str!(concat!("../../lua/limit/", $file, ".lua")),)+
-                include_str!("../../lua/limit/main.lua"),
-            ))
-        })
-    };
-}
-
-static TAT: LazyLock<Script> = script!("tat");
-static FIXED: LazyLock<Script> = script!("fixed");
-static SLIDING: LazyLock<Script> = script!("sliding");
-static LOG: LazyLock<Script> = script!("log");
+static TAT: LazyLock<Script> = script!("now", "limit/head", "limit/tat", "limit/main");
+static FIXED: LazyLock<Script> = script!("now", "limit/head", "limit/fixed", "limit/main");
+static SLIDING: LazyLock<Script> = script!("now", "limit/head", "limit/sliding", "limit/main");
+static LOG: LazyLock<Script> = script!("now", "limit/head", "limit/log", "limit/main");
 /// For several limits in one decision.
-static ALL: LazyLock<Script> = script!("tat", "fixed", "sliding", "log");
+static ALL: LazyLock<Script> =
+    script!("now", "limit/head", "limit/tat", "limit/fixed", "limit/sliding", "limit/log", "limit/main");
 
 /// How limits are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

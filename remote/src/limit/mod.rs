@@ -8,15 +8,15 @@ mod rule;
 mod set;
 mod stats;
 
-use crate::{deadline::Deadline, error::RemoteError, key::Namespace, remote::Remote};
+use crate::{connection, deadline::Deadline, error::RemoteError, key::Namespace, remote::Remote};
 use ask::{Ask, Tier, Told};
 pub use builder::{LimiterDown, Mode, RemoteLimiterBuilder};
 use denied::Denied;
 use held::{Held, Holdings};
 use rule::Rule;
 pub use set::{RemoteLimitRule, RemoteLimitSet, RemoteLimitSetBuilder, SetDecision};
+use stats::Counts;
 pub use stats::RemoteLimiterStats;
-use stats::{Counts, count};
 use std::{
     fmt,
     sync::{
@@ -27,9 +27,6 @@ use std::{
 };
 use tokio::time::Instant;
 use windlass::{Admission, KeyedLimiter, Quota};
-
-/// Calls of a batch that go out together.
-const TOGETHER: usize = 1024;
 
 /// The answer to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,7 +171,7 @@ impl RemoteLimiter {
             }
             return answers;
         }
-        for calls in calls.chunks(TOGETHER) {
+        for calls in calls.chunks(connection::TOGETHER) {
             let asks: Vec<(&[u8], Ask)> =
                 calls.iter().map(|(client, cost)| (client.as_ref(), Ask::cost(*cost))).collect();
             answers.extend(self.decide(&asks).await);
@@ -204,7 +201,7 @@ impl RemoteLimiter {
         let key = tier.key(rule, namespace, client, false);
         let mut command = redis::cmd("DEL");
         command.arg(key.as_slice());
-        let call = crate::connection::Call::native(key, command, true);
+        let call = connection::Call::native(key, command, true);
         let reply = remote.connection().call(call, None, remote.deadline()).await?;
         if let Some(denied) = &self.0.denied {
             denied.remove(client);
@@ -224,7 +221,7 @@ impl RemoteLimiter {
         let Inner { remote, namespace, rule, tier, .. } = &*self.0;
         let mut failed = Ok(());
         let mut all = held.unreported();
-        for held in all.chunks_mut(TOGETHER) {
+        for held in all.chunks_mut(connection::TOGETHER) {
             let asks: Vec<Ask> =
                 held.iter().map(|(_, held)| Ask { charged: held.unreported, ..Ask::default() }).collect();
             let calls: Vec<_> = held
@@ -294,7 +291,7 @@ impl RemoteLimiter {
             return Some(Decision { admission: Admission::Never, by });
         }
         let retry_after = self.0.denied.as_ref()?.left(client, cost).filter(|_| cost > 0)?;
-        count(&self.0.counts.denied_here, 1);
+        self.0.counts.denied_here.add(1);
         Some(Decision { admission: Admission::Denied { retry_after }, by })
     }
 
@@ -355,7 +352,8 @@ impl RemoteLimiter {
 
     fn engine(&self, admission: Admission) -> Decision {
         let counts = &self.0.counts;
-        count(if admission.is_allowed() { &counts.allowed } else { &counts.denied }, 1);
+        let figure = if admission.is_allowed() { &counts.allowed } else { &counts.denied };
+        figure.add(1);
         Decision { admission, by: DecidedBy::Engine }
     }
 
@@ -376,10 +374,11 @@ impl RemoteLimiter {
             _ => None,
         };
         let Some(admission) = admission else {
-            count(&counts.errors, 1);
+            counts.errors.add(1);
             return Err(error);
         };
-        count(if admission.is_allowed() { &counts.allowed_alone } else { &counts.denied_alone }, 1);
+        let figure = if admission.is_allowed() { &counts.allowed_alone } else { &counts.denied_alone };
+        figure.add(1);
         Ok(Decision { admission, by: DecidedBy::Alone })
     }
 
@@ -394,7 +393,7 @@ impl RemoteLimiter {
     ) -> Result<Decision, RemoteError> {
         let sent = Instant::now();
         if held.until <= sent && held.permits > 0 {
-            count(&self.0.counts.unspent, held.permits);
+            self.0.counts.unspent.add(held.permits);
             held.permits = 0;
         }
         if held.permits >= cost {
@@ -449,7 +448,7 @@ impl RemoteLimiter {
 
     /// The engine has heard of what was granted here.
     fn reported(&self, held: &mut Held, told: &Told, sent: Instant, near: u64) {
-        count(&self.0.counts.reported, held.unreported);
+        self.0.counts.reported.add(held.unreported);
         held.unreported = 0;
         held.room = match told.admission {
             Admission::Allowed { remaining, .. } => remaining.saturating_sub(near),
@@ -460,7 +459,7 @@ impl RemoteLimiter {
 
     /// Granted here.
     fn of_held(&self, held: &Held, left: u64) -> Decision {
-        count(&self.0.counts.allowed_here, 1);
+        self.0.counts.allowed_here.add(1);
         let admission = match held.last {
             Some((Admission::Allowed { reset_after, delay, .. }, asked)) => {
                 let reset_after = reset_after.saturating_sub(asked.elapsed());

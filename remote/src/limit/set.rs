@@ -6,6 +6,7 @@ use super::{
     rule::{Rule, unexpected},
 };
 use crate::{
+    connection::{Answer, Call, TOGETHER},
     error::{ErrorKind, RemoteError},
     key::Namespace,
     remote::Remote,
@@ -176,14 +177,37 @@ impl RemoteLimitSet {
         keys: &[K],
         cost: u64,
     ) -> Result<SetDecision<'_>, RemoteError> {
-        match self.decide(group.as_ref(), keys, &Ask::cost(cost)).await {
-            Err(error) if error.kind().is_outage() && self.allow_when_down => {
-                let tightest = self.limits.first().map_or("", |limit| &limit.name);
-                let admission = SetAdmission::Allowed { tightest, remaining: 0, reset_after: Duration::ZERO };
-                Ok(SetDecision { admission, by: DecidedBy::Alone })
+        self.by_policy(self.decide(group.as_ref(), keys, &Ask::cost(cost)).await)
+    }
+
+    /// Many calls, each of a group, with keys and a cost as in [`RemoteLimitSet::check`], in order (those of one group; of several in any). One round trip to each node for each 1024
+    /// of them, each with a deadline of its own. Every call has an answer of its own.
+    pub async fn check_batch<G: AsRef<[u8]>, K: AsRef<[u8]>>(
+        &self,
+        calls: &[(G, &[K], u64)],
+    ) -> Vec<Result<SetDecision<'_>, RemoteError>> {
+        let mut answers = Vec::with_capacity(calls.len());
+        for calls in calls.chunks(TOGETHER) {
+            let mut sent = Vec::with_capacity(calls.len());
+            let mut here = Vec::with_capacity(calls.len());
+            for (group, keys, cost) in calls {
+                let question = self.question(group.as_ref(), keys, &Ask::cost(*cost));
+                here.push(question.map(|call| sent.push(call)));
             }
-            other => other,
+            let replies = match sent.is_empty() {
+                true => Vec::new(),
+                false => self.remote.connection().batch(&sent, None, self.remote.deadline()).await,
+            };
+            let mut replies = replies.into_iter();
+            answers.extend(here.into_iter().zip(calls).map(|(here, (_, _, cost))| match here {
+                Err(never) => Ok(never),
+                Ok(()) => {
+                    let reply = replies.next().unwrap_or_else(|| Err(unexpected(&"no answer")));
+                    self.by_policy(self.told(reply, *cost))
+                }
+            }));
         }
+        answers
     }
 
     /// What [`RemoteLimitSet::check`] would answer. Nothing is taken.
@@ -220,6 +244,17 @@ impl RemoteLimitSet {
         keys: &[K],
         ask: &Ask,
     ) -> Result<SetDecision<'_>, RemoteError> {
+        match self.question(group, keys, ask) {
+            Ok(call) => {
+                let reply = self.remote.connection().call(call, None, self.remote.deadline()).await;
+                self.told(reply, ask.least)
+            }
+            Err(never) => Ok(never),
+        }
+    }
+
+    /// What the engine is asked, or that it need not be: it can never be had.
+    fn question<K: AsRef<[u8]>>(&self, group: &[u8], keys: &[K], ask: &Ask) -> Result<Call, SetDecision<'_>> {
         let cost = ask.least;
         let mut brought = keys.iter();
         let mut limits = Vec::with_capacity(self.limits.len());
@@ -227,20 +262,38 @@ impl RemoteLimitSet {
             let client = if limit.keyed { brought.next().map(AsRef::as_ref) } else { Some(&b""[..]) };
             let Some(client) = client.filter(|_| cost <= limit.rule.burst()) else {
                 let admission = SetAdmission::Never { limit: &limit.name };
-                return Ok(SetDecision { admission, by: DecidedBy::Here });
+                return Err(SetDecision { admission, by: DecidedBy::Here });
             };
             limits.push((self.key(group, limit, client, ask.at.is_some()), &limit.rule));
         }
-        let call = call_all(&limits, ask);
-        let reply = self.remote.connection().call(call, None, self.remote.deadline()).await?;
+        Ok(call_all(&limits, ask))
+    }
+
+    fn told(&self, reply: Answer, cost: u64) -> Result<SetDecision<'_>, RemoteError> {
+        let reply = reply?;
         let answers = read(&reply.value).map(|(_, stands)| stands);
-        let stands = answers.filter(|stands| stands.len() == limits.len());
+        let stands = answers.filter(|stands| stands.len() == self.limits.len());
         let stands = stands.ok_or_else(|| unexpected(&reply.value))?;
         let answers = self.limits.iter().zip(stands);
         let answers: Vec<(&str, Admission)> = answers
             .map(|(limit, stands)| Ok((limit.name.as_str(), limit.rule.answer(&stands, cost)?)))
             .collect::<Result<_, RemoteError>>()?;
         Ok(SetDecision { admission: all_of(&answers), by: DecidedBy::Engine })
+    }
+
+    /// What becomes of an outage.
+    fn by_policy<'a>(
+        &'a self,
+        answer: Result<SetDecision<'a>, RemoteError>,
+    ) -> Result<SetDecision<'a>, RemoteError> {
+        match answer {
+            Err(error) if error.kind().is_outage() && self.allow_when_down => {
+                let tightest = self.limits.first().map_or("", |limit| &limit.name);
+                let admission = SetAdmission::Allowed { tightest, remaining: 0, reset_after: Duration::ZERO };
+                Ok(SetDecision { admission, by: DecidedBy::Alone })
+            }
+            other => other,
+        }
     }
 
     fn key(&self, group: &[u8], limit: &Limit, client: &[u8], at: bool) -> Vec<u8> {

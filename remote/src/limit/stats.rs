@@ -1,6 +1,6 @@
 //! Figures of a [`super::RemoteLimiter`].
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use crate::figure::Figure;
 
 /// Plain figures about a [`super::RemoteLimiter`], of this process alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,36 +26,31 @@ pub struct RemoteLimiterStats {
     pub unspent: u64,
 }
 
-/// Relaxed everywhere: each is a figure by itself, and orders nothing.
 #[derive(Default)]
 pub(super) struct Counts {
-    pub(super) allowed: AtomicU64,
-    pub(super) denied: AtomicU64,
-    pub(super) allowed_here: AtomicU64,
-    pub(super) denied_here: AtomicU64,
-    pub(super) allowed_alone: AtomicU64,
-    pub(super) denied_alone: AtomicU64,
-    pub(super) errors: AtomicU64,
-    pub(super) reported: AtomicU64,
-    pub(super) unspent: AtomicU64,
+    pub(super) allowed: Figure,
+    pub(super) denied: Figure,
+    pub(super) allowed_here: Figure,
+    pub(super) denied_here: Figure,
+    pub(super) allowed_alone: Figure,
+    pub(super) denied_alone: Figure,
+    pub(super) errors: Figure,
+    pub(super) reported: Figure,
+    pub(super) unspent: Figure,
 }
 
 impl Counts {
     pub(super) fn read(&self) -> RemoteLimiterStats {
         RemoteLimiterStats {
-            allowed: self.allowed.load(Relaxed),
-            denied: self.denied.load(Relaxed),
-            allowed_here: self.allowed_here.load(Relaxed),
-            denied_here: self.denied_here.load(Relaxed),
-            allowed_alone: self.allowed_alone.load(Relaxed),
-            denied_alone: self.denied_alone.load(Relaxed),
-            errors: self.errors.load(Relaxed),
-            reported: self.reported.load(Relaxed),
-            unspent: self.unspent.load(Relaxed),
+            allowed: self.allowed.get(),
+            denied: self.denied.get(),
+            allowed_here: self.allowed_here.get(),
+            denied_here: self.denied_here.get(),
+            allowed_alone: self.allowed_alone.get(),
+            denied_alone: self.denied_alone.get(),
+            errors: self.errors.get(),
+            reported: self.reported.get(),
+            unspent: self.unspent.get(),
         }
     }
-}
-
-pub(super) fn count(figure: &AtomicU64, by: u64) {
-    figure.fetch_add(by, Relaxed);
 }

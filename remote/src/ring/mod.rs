@@ -3,6 +3,7 @@
 mod member;
 
 use crate::{
+    connection,
     dedup::{Observed, RemoteDedup, RemoteDedupBuilder},
     error::{ErrorKind, RemoteError},
     remote::Remote,
@@ -17,9 +18,6 @@ use std::{
     time::{Duration, Instant},
 };
 use windlass::{ConfigError, Verdict};
-
-/// Events of a batch that go out together.
-const TOGETHER: usize = 1024;
 
 const DUPLICATE: Observed = Observed::Decided(Verdict::Duplicate { first_seen: None });
 
@@ -138,7 +136,7 @@ impl RemoteRing {
     /// an answer of its own.
     pub async fn observe_batch<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<Answer> {
         let mut answers = Vec::with_capacity(ids.len());
-        for ids in ids.chunks(TOGETHER) {
+        for ids in ids.chunks(connection::TOGETHER) {
             let ids: Vec<&[u8]> = ids.iter().map(AsRef::as_ref).collect();
             answers.extend(self.some(&ids).await);
         }

@@ -1,12 +1,11 @@
 //! The reference answers: real logs, decision for decision, by the script that takes the time from the caller.
 
 use crate::{
+    answers,
     servers::{Server, available},
     streams,
 };
-use serde_json::Value;
-use sha2::{Digest, Sha256};
-use std::{fs, io::Write, path::Path, time::Duration};
+use std::time::Duration;
 use windlass::Verdict;
 use windlass_remote::{Remote, RemoteDedup};
 
@@ -14,14 +13,8 @@ async fn compare(file: &str, view: &str, answers_expected: usize) {
     if !available() {
         return;
     }
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let Ok(text) = fs::read_to_string(data.join("expected.json")) else {
-        let required = std::env::var_os("WINDLASS_REQUIRE_DATA").is_some_and(|value| value == "1");
-        assert!(!required, "../shared/data is absent");
-        writeln!(std::io::stderr(), "SKIPPED: ../shared/data is absent").expect("stderr is open");
-        return;
-    };
-    let all: Value = serde_json::from_str(&text).expect("JSON");
+    let Some(data) = answers::data() else { return };
+    let all = answers::answers(&data);
     let events = streams::read(&data, file, view);
     let server = Server::start(&[]);
     // Thousands of scripts together, on a machine that others use, too.
@@ -47,12 +40,7 @@ async fn compare(file: &str, view: &str, answers_expected: usize) {
                     });
                 }
             }
-            let sha256: String =
-                Sha256::digest(&decisions).iter().map(|byte| format!("{byte:02x}")).collect();
-            let ones = decisions.bytes().filter(|&byte| byte == b'1').count();
-            assert_eq!(answer["ones"], ones, "{view}, {order}, {name}");
-            assert_eq!(answer["head"], decisions[..64], "{view}, {order}, {name}");
-            assert_eq!(answer["sha256"], sha256, "{view}, {order}, {name}");
+            answers::check(answer, &decisions, &[view, order, name]);
             compared += 1;
         }
     }

@@ -1,7 +1,10 @@
 //! The scripts against the core: the same answers to the same calls, field by field, by logical time.
 
-use super::{ALGORITHMS, connect, in_micros};
-use crate::servers::{Server, available};
+use super::{connect, in_micros};
+use crate::{
+    algorithms::ALGORITHMS,
+    servers::{Server, available},
+};
 use proptest::{prelude::*, test_runner::TestRunner};
 use std::{
     collections::HashMap,

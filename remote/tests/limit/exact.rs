@@ -1,7 +1,10 @@
 //! One decision after another, and many at the same time, by the engine's clock.
 
-use super::{ALGORITHMS, connect};
-use crate::servers::{Cluster, Server, available};
+use super::connect;
+use crate::{
+    algorithms::ALGORITHMS,
+    servers::{Cluster, Server, available},
+};
 use std::time::Duration;
 use windlass_remote::{Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Quota, RemoteLimiter};
 

@@ -4,21 +4,13 @@ mod conformance;
 mod exact;
 mod failures;
 mod golden;
+mod load;
 mod modes;
 mod native;
 mod sets;
 
 use std::time::Duration;
-use windlass_remote::{Admission, Algorithm, Remote};
-
-const ALGORITHMS: [Algorithm; 6] = [
-    Algorithm::Gcra,
-    Algorithm::TokenBucket,
-    Algorithm::LeakyQueue,
-    Algorithm::FixedWindow,
-    Algorithm::SlidingCounter,
-    Algorithm::SlidingLog,
-];
+use windlass_remote::{Admission, Remote};
 
 /// With a short deadline.
 async fn connect(address: &str) -> Remote {

@@ -161,6 +161,53 @@ async fn reports_stay_within_their_bound() {
     }
 }
 
+/// Four processes that report in turn, each right before it is called as often as it ever is between two reports: so what one was told is as old as can be when it goes by it, and
+/// the others have yet to report as much as they can. What all are granted beyond the limit.
+async fn in_turn(server: &Server, namespace: &str, algorithm: Algorithm, near: u64) -> u64 {
+    const LIMIT: u64 = 400;
+    let mut limiters = Vec::new();
+    for _ in 0..4 {
+        let remote = connect(&server.address()).await;
+        let builder =
+            RemoteLimiter::builder(&remote, namespace, Quota::new(LIMIT, LONG)).algorithm(algorithm);
+        // Nobody reports but when it is told to.
+        limiters.push(builder.mode(Mode::Report { every: HOUR, near }).build().expect("valid"));
+    }
+    let mut granted = 0;
+    for turn in 0..60 {
+        let limiter = &limiters[turn % 4];
+        limiter.flush().await.expect("it is there");
+        for _ in 0..BETWEEN_REPORTS {
+            granted += u64::from(limiter.check("ann", 1).await.expect("an answer").is_allowed());
+        }
+    }
+    assert!(granted >= LIMIT, "{algorithm:?}, near {near}: {granted}");
+    granted - LIMIT
+}
+
+/// Of each process.
+const BETWEEN_REPORTS: u64 = 10;
+
+/// With `near` twice as large as what all grant between two reports nothing is admitted beyond the limit; with half of that it is not enough.
+#[tokio::test]
+async fn near_is_twice_what_all_grant() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let all = 4 * BETWEEN_REPORTS;
+    for algorithm in COUNTED {
+        for (near, beyond) in [(2 * all, 0), (all, 10), (0, 30)] {
+            let namespace = format!("near-{algorithm:?}-{near}");
+            assert_eq!(
+                in_turn(&server, &namespace, algorithm, near).await,
+                beyond,
+                "{algorithm:?}, near {near}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn reports_come_by_themselves() {
     if !available() {

@@ -52,6 +52,62 @@ async fn all_or_none() {
     assert_eq!((never.admission, never.by), (SetAdmission::Never { limit: "token" }, DecidedBy::Here));
 }
 
+#[tokio::test]
+async fn batches() {
+    if !available() {
+        return;
+    }
+    let mut server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let builder = || {
+        RemoteLimitSet::builder(&remote, "api")
+            .limit(RemoteLimitRule::keyed("user", Quota::new(2, LONG)))
+            .limit(RemoteLimitRule::global("tenant", Quota::new(3, LONG)))
+    };
+    let (deny, allow) =
+        (builder().build().expect("valid"), builder().allow_when_down().build().expect("valid"));
+    let calls: [(&str, &[&str], u64); 8] = [
+        ("acme", &["ann"], 1),
+        ("acme", &["ann"], 1),
+        ("other", &["ann"], 2),
+        ("acme", &["ann"], 1),
+        ("acme", &["ann"], 3),
+        ("acme", &[], 1),
+        ("acme", &["bob"], 1),
+        ("acme", &["bob"], 1),
+    ];
+    let answers: Vec<String> = deny
+        .check_batch(&calls)
+        .await
+        .into_iter()
+        .map(|decision| match decision.expect("an answer").admission {
+            SetAdmission::Allowed { tightest, remaining, .. } => format!("{tightest} {remaining}"),
+            SetAdmission::Denied { limit, .. } => format!("not by {limit}"),
+            SetAdmission::Never { limit } => format!("never by {limit}"),
+        })
+        .collect();
+    let expected = [
+        "user 1",
+        "user 0",
+        "user 0",
+        "not by user",
+        "never by user",
+        "never by user",
+        "tenant 0",
+        "not by tenant",
+    ];
+    assert_eq!(answers, expected);
+    assert_eq!(remote.stats().pipelines, 2, "one, and the script");
+    server.kill();
+    for answer in deny.check_batch(&calls[..2]).await {
+        assert!(answer.expect_err("down").kind().is_outage());
+    }
+    for answer in allow.check_batch(&calls[..2]).await {
+        assert_eq!(answer.expect("allowed").by, DecidedBy::Alone);
+    }
+    assert!(deny.check_batch::<&str, &str>(&[]).await.is_empty());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_at_once() {
     if !available() {

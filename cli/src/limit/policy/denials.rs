@@ -2,18 +2,17 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use windlass::{
-    LimitSet,
-    metrics::{Page, Source},
-};
+use windlass::metrics::{Page, Source};
+
+use super::file::Limit;
 
 /// In the order of the policy. Written by whoever judges, and looked at by others meanwhile.
 pub(super) struct Denials(Vec<(String, AtomicU64)>);
 
 impl Denials {
     /// None yet.
-    pub(super) fn of(set: &LimitSet) -> Denials {
-        Denials(set.limits().map(|(name, ..)| (name.to_owned(), AtomicU64::new(0))).collect())
+    pub(super) fn of(limits: &[Limit]) -> Denials {
+        Denials(limits.iter().map(|limit| (limit.name.clone(), AtomicU64::new(0))).collect())
     }
 
     /// Relaxed, all of them: figures.

@@ -2,6 +2,8 @@
 
 mod denials;
 pub(crate) mod file;
+#[cfg(feature = "remote")]
+pub(super) mod remote;
 mod report;
 
 use std::{io, path::Path, sync::Arc, time::Duration};
@@ -35,20 +37,9 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
     let mut loaded = loaded.flatten();
     let seed = Seed(args.state.seed);
     let set = start(args, (file, &limits), seed, loaded.as_mut())?;
-    let key: Vec<String> = limits.iter().flat_map(|limit| limit.key.clone()).collect();
-    let parts: Vec<usize> = limits.iter().map(|limit| limit.key.len()).filter(|&fields| fields > 0).collect();
-    let need = Need {
-        key: &key,
-        option: "--policy",
-        parts: &parts,
-        may_be_none: true,
-        names: None,
-        text: args.emit != PassedKind::None,
-        numbered: false,
-        seed,
-    };
+    let (key, parts) = keys(&limits);
     let set = Arc::new(set);
-    let denials = Arc::new(Denials::of(&set));
+    let denials = Arc::new(Denials::of(&limits));
     let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |metrics| {
         metrics.add("limits", &set)?;
         metrics.add("policy", &denials)
@@ -58,9 +49,29 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
         loaded.end()?;
         judge.go_on(loaded.counts()?);
     }
-    let (input, took) = sift(&args.sift, need, passed(args), &metrics, (state, loaded), &mut judge)?;
-    let report = Report::new(args, &judge, &limits, &input, took);
+    let (input, took) =
+        sift(&args.sift, need(args, &key, &parts), passed(args), &metrics, (state, loaded), &mut judge)?;
+    let report = Report::new(args, judge.judged(), &limits, &input, took);
     output::summary(&args.sift.output, &report, || report.text(&input), args.emit == PassedKind::None)
+}
+
+/// The fields of all limits, and how many of them each has that has some.
+fn keys(limits: &[Limit]) -> (Vec<String>, Vec<usize>) {
+    let key = limits.iter().flat_map(|limit| limit.key.clone()).collect();
+    (key, limits.iter().map(|limit| limit.key.len()).filter(|&fields| fields > 0).collect())
+}
+
+fn need<'a>(args: &LimitArgs, key: &'a [String], parts: &'a [usize]) -> Need<'a> {
+    Need {
+        key,
+        option: "--policy",
+        parts,
+        may_be_none: true,
+        names: None,
+        text: args.emit != PassedKind::None,
+        numbered: false,
+        seed: Seed(args.state.seed),
+    }
 }
 
 /// The set of the file, at the beginning or as a run before has left it.
@@ -104,11 +115,7 @@ struct Judge<'a> {
     set: &'a LimitSet,
     /// Keys of an event.
     keys: usize,
-    events: u64,
-    allowed: u64,
-    /// From the first to the last denial.
-    denied: Option<Span>,
-    denials: &'a Denials,
+    counts: Counts<'a>,
     first: Option<Tick>,
     /// The newest time so far.
     newest: Tick,
@@ -127,10 +134,7 @@ impl<'a> Judge<'a> {
         Judge {
             set,
             keys,
-            denials,
-            events: 0,
-            allowed: 0,
-            denied: None,
+            counts: Counts::new(denials),
             first: None,
             newest: Tick(0),
             before: Figures::default(),
@@ -141,11 +145,22 @@ impl<'a> Judge<'a> {
     /// .. where a run before ended.
     fn go_on(&mut self, saved: Saved) {
         let Saved { events, allowed, denied, denied_by, first, newest, figures } = saved;
-        (self.events, self.allowed, self.denied) = (events, allowed, denied);
-        self.denials.put_back(&denied_by);
+        let denials = self.counts.denials;
+        denials.put_back(&denied_by);
+        self.counts = Counts { events, allowed, denied, denials };
         (self.first, self.newest, self.before) = (first.map(Tick), Tick(newest), figures);
         // Limits that are restored take whatever time comes first for the newest.
         self.set.maintain_at(self.newest, 0);
+    }
+
+    fn judged(&self) -> Judged<'_> {
+        let stats = self.stats();
+        Judged {
+            counts: &self.counts,
+            late: stats.late,
+            unknown: stats.unknown,
+            memory_bytes: Some(stats.memory_bytes),
+        }
     }
 
     /// The set's figures, of all runs together.
@@ -155,6 +170,50 @@ impl<'a> Judge<'a> {
         stats.unknown += self.before.unknown;
         stats
     }
+}
+
+/// What came of the events.
+struct Counts<'a> {
+    events: u64,
+    allowed: u64,
+    /// From the first to the last denial.
+    denied: Option<Span>,
+    denials: &'a Denials,
+}
+
+impl<'a> Counts<'a> {
+    fn new(denials: &'a Denials) -> Counts<'a> {
+        Counts { events: 0, allowed: 0, denied: None, denials }
+    }
+
+    /// The mark of an event.
+    fn add(&mut self, answer: SetAdmission<'_>, at: Tick) -> u8 {
+        self.events += 1;
+        match answer {
+            SetAdmission::Allowed { .. } => {
+                self.allowed += 1;
+                ALLOWED
+            }
+            SetAdmission::Denied { limit, .. } | SetAdmission::Never { limit } => {
+                self.denied = Some(self.denied.map_or(Span::of(at), |span| span.and(at)));
+                self.denials.add(limit);
+                DENIED
+            }
+        }
+    }
+
+    fn told(&self) -> [u64; FIGURES.len()] {
+        [self.events, self.allowed, self.events - self.allowed]
+    }
+}
+
+/// What the report has of whoever has judged.
+struct Judged<'a> {
+    counts: &'a Counts<'a>,
+    late: u64,
+    unknown: u64,
+    /// Of limits that are in this process.
+    memory_bytes: Option<u64>,
 }
 
 /// What is not in the set's snapshot.
@@ -173,10 +232,10 @@ impl Keep for Judge<'_> {
     fn counts(&self) -> serde_json::Result<serde_json::Value> {
         let LimitSetStats { late, unknown, .. } = self.stats();
         serde_json::to_value(Saved {
-            events: self.events,
-            allowed: self.allowed,
-            denied: self.denied,
-            denied_by: self.denials.counts().collect(),
+            events: self.counts.events,
+            allowed: self.counts.allowed,
+            denied: self.counts.denied,
+            denied_by: self.counts.denials.counts().collect(),
             first: self.first.map(|first| first.0),
             newest: self.newest.0,
             figures: Figures { late, unknown },
@@ -196,30 +255,19 @@ impl Sifter for Judge<'_> {
         for (i, &(_, at)) in batch.events.iter().enumerate() {
             if at.0.saturating_sub(first.0) > self.range {
                 let days = self.range / 86_400_000_000_000;
-                let event = self.events + 1;
+                let event = self.counts.events + 1;
                 let what = format!("its time is more than {days} days after that of the first event");
                 return Some(Failure::Bad(format!("event {event}: {what}")));
             }
-            self.events += 1;
             self.newest = self.newest.max(at);
             let keys = &batch.parts[i * self.keys..][..self.keys];
-            marks.push(match self.set.check_at(keys, 1, at) {
-                SetAdmission::Allowed { .. } => {
-                    self.allowed += 1;
-                    ALLOWED
-                }
-                SetAdmission::Denied { limit, .. } | SetAdmission::Never { limit } => {
-                    self.denied = Some(self.denied.map_or(Span::of(at), |span| span.and(at)));
-                    self.denials.add(limit);
-                    DENIED
-                }
-            });
+            marks.push(self.counts.add(self.set.check_at(keys, 1, at), at));
         }
         None
     }
 
     fn told(&self) -> [u64; FIGURES.len()] {
-        [self.events, self.allowed, self.events - self.allowed]
+        self.counts.told()
     }
 
     fn kept(&self) -> Option<&dyn Keep> {

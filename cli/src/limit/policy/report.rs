@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Judge, file::Limit};
+use super::{Judged, file::Limit};
 use crate::{args::LimitArgs, input::Input, output};
 
 /// Of a limit's name in the table.
@@ -33,9 +33,14 @@ pub(super) struct Report {
     /// Records that gave no event.
     skipped: u64,
     seconds: f64,
-    /// Of all limits.
-    memory_bytes: u64,
+    /// Of all limits that are in this process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bytes: Option<u64>,
     seed: u64,
+    /// With `--remote`.
+    #[cfg(feature = "remote")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) remote: Option<crate::remote::Figures>,
 }
 
 #[derive(Serialize)]
@@ -56,14 +61,14 @@ impl Report {
     #[allow(clippy::cast_precision_loss)] // it is a share
     pub(super) fn new(
         args: &LimitArgs,
-        judge: &Judge<'_>,
+        judged: Judged<'_>,
         limits: &[Limit],
         input: &Input,
         took: Duration,
     ) -> Report {
-        let (stats, denied) = (judge.stats(), judge.events - judge.allowed);
-        let mut left = judge.events;
-        let limits = limits.iter().zip(judge.denials.counts()).map(|(limit, denied)| {
+        let counts = judged.counts;
+        let (mut left, denied) = (counts.events, counts.events - counts.allowed);
+        let limits = limits.iter().zip(counts.denials.counts()).map(|(limit, denied)| {
             left -= denied;
             OfLimit {
                 name: limit.name.clone(),
@@ -78,32 +83,34 @@ impl Report {
         });
         Report {
             command: "limit",
-            events: judge.events,
-            allowed: judge.allowed,
+            events: counts.events,
+            allowed: counts.allowed,
             denied,
-            denied_share: if denied == 0 { 0.0 } else { denied as f64 / judge.events as f64 },
-            first_denied_ns: judge.denied.map(|span| span.first.0),
-            last_denied_ns: judge.denied.map(|span| span.last.0),
+            denied_share: if denied == 0 { 0.0 } else { denied as f64 / counts.events as f64 },
+            first_denied_ns: counts.denied.map(|span| span.first.0),
+            last_denied_ns: counts.denied.map(|span| span.last.0),
             limits: limits.collect(),
-            late: stats.late,
-            unknown: stats.unknown,
+            late: judged.late,
+            unknown: judged.unknown,
             skipped: input.skipped().records,
             seconds: took.as_secs_f64(),
-            memory_bytes: stats.memory_bytes,
+            memory_bytes: judged.memory_bytes,
             seed: args.state.seed,
+            #[cfg(feature = "remote")]
+            remote: None,
         }
     }
 
     pub(super) fn text(&self, input: &Input) -> String {
         let timed = input.is_timed();
         let mut text = format!(
-            "{} events: {} allowed, {} denied ({})\n{} limits; memory {}; {}\n",
+            "{} events: {} allowed, {} denied ({})\n{} limits; {}{}\n",
             output::count(self.events),
             output::count(self.allowed),
             output::count(self.denied),
             output::share(self.denied, self.events),
             self.limits.len(),
-            output::memory(self.memory_bytes),
+            self.memory_bytes.map_or(String::new(), |bytes| format!("memory {}; ", output::memory(bytes))),
             output::seconds(Duration::from_secs_f64(self.seconds), self.events),
         );
         if let (Some(first), Some(last)) = (self.first_denied_ns, self.last_denied_ns) {
@@ -129,6 +136,10 @@ impl Report {
         if self.unknown > 0 {
             text +=
                 &format!("{} lacked room for a client: clients is too small\n", output::count(self.unknown));
+        }
+        #[cfg(feature = "remote")]
+        if let Some(remote) = &self.remote {
+            text += &remote.text();
         }
         let skipped = input.skipped();
         text + &output::skipped(skipped.records, skipped.first.as_deref())

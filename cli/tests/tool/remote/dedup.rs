@@ -1,11 +1,10 @@
-//! `--remote`, against real servers on loopback. Without a `redis-server` they say so and pass; with `WINDLASS_REQUIRE_REDIS=1` they fail.
-
-#![allow(clippy::expect_used)] // clippy knows tests only by their attribute
+//! `windlass dedup --remote`.
 
 use std::{collections::HashMap, thread};
 
+use super::{refused, stream};
 use crate::{
-    common::{Dir, Random, Run, run_once},
+    common::{Dir, Run, run_once},
     servers::{Server, available, free_port},
 };
 
@@ -15,12 +14,6 @@ fn dedup(server: &Server, options: &[&str], stdin: &[u8]) -> Run {
     let all =
         [&["dedup", "--window", "1h", "--remote", &address, "--remote-timeout", "20s"], options].concat();
     run_once(&std::env::temp_dir(), &all, stdin)
-}
-
-/// Ids of which each comes about four times.
-fn stream(seed: u64, events: u64) -> String {
-    let mut random = Random(seed);
-    (0..events).map(|_| format!("id-{}\n", random.below(events / 4))).collect()
 }
 
 #[test]
@@ -141,12 +134,7 @@ fn servers_that_cannot_be_used() {
 /// No server is needed for these.
 #[test]
 fn what_does_not_go_with_it() {
-    let failed = |options: &[&str], says: &str| {
-        let all = [&["dedup", "--remote", "redis://127.0.0.1:1"], options].concat();
-        let run = run_once(&std::env::temp_dir(), &all, b"");
-        assert_eq!((run.code, run.text()), (2, ""), "{}", run.err);
-        assert!(run.err.contains(says) && run.err.lines().count() == 1, "{options:?}: {}", run.err);
-    };
+    let failed = |options: &[&str], says: &str| refused(&[&["dedup"], options].concat(), says);
     let window = ["--window", "1h"];
     for (options, says) in [
         (
