@@ -62,7 +62,7 @@ impl Report {
     }
 
     pub(super) fn text(&self) -> String {
-        "ns: of a thread for a call, in batches; M/s: million calls in a second of all threads. All answers were right.\n"
+        "ns: for a call of a thread, in batches; M/s: million calls in a second of all\nthreads. All answers were right.\n"
             .to_owned()
     }
 

@@ -95,16 +95,11 @@ impl Report {
             output::window(window),
         );
         text += &match &self.ids {
-            Some(ids) => {
-                format!(
-                    "room for {} live ids in {}",
-                    output::count(ids.capacity),
-                    output::memory(self.memory_bytes)
-                )
-            }
+            Some(ids) => format!("room for {} live ids", output::count(ids.capacity)),
             None => "approximate".to_owned(),
         };
-        text += &format!("; {}\n", output::seconds(took, self.events));
+        let (memory, took) = (output::memory(self.memory_bytes), output::seconds(took, self.events));
+        text += &format!("; memory {memory}; {took}\n");
         if let Some(ids) = &self.ids {
             for (number, what) in [
                 (ids.late, "later than --lateness, counted as arriving at its edge"),

@@ -107,7 +107,7 @@ impl Stage for DedupStage {
                 &format!("judged by their own time; {} beyond the lateness", output::count(stats.late)),
             ),
             format!(
-                "window {}, lateness {}, at most {} live ids in {}, one thread, in batches",
+                "window {}, lateness {}, at most {} live ids in {}",
                 output::window(Window::time(WINDOW)),
                 output::window(Window::time(self.lateness)),
                 output::count(stats.capacity),

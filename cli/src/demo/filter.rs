@@ -76,7 +76,7 @@ impl FilterStage {
 
 impl Stage for FilterStage {
     fn title(&self) -> &'static str {
-        "filter: the same in fixed memory, and 1 % of the new ids may be taken for seen"
+        "filter: the same in fixed memory; 1 % of new ids may be taken for seen"
     }
 
     fn take(&mut self, events: &[Event]) -> Result<Duration, Failure> {
@@ -110,7 +110,7 @@ impl Stage for FilterStage {
                 ),
             ),
             format!(
-                "{} panes that rotate, {} probes, made for {} ids in {}, one thread, in batches",
+                "{} panes that rotate, {} probes, made for {} ids in {}",
                 plan.panes,
                 plan.probes,
                 output::count(plan.expected_ids),

@@ -116,7 +116,7 @@ impl Stage for LimitStage {
                 &format!("{}: {}", output::share(denied, self.events), self.most_denied()),
             ),
             format!(
-                "{} of {} clients were denied; gcra in {}, one thread, in batches",
+                "{} of {} clients were denied; gcra in {}",
                 output::count(denied_clients),
                 output::count(self.recount.len() as u64),
                 output::memory(self.limiter.memory_bytes()),

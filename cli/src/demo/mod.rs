@@ -78,13 +78,13 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
 
 /// What each stage took, side by side.
 fn last_page(cards: &[(Card, Duration)]) -> String {
-    let mut text = format!("{:<8}{:>13}{:>12}  {:<18}{:>9}\n", "", "events", "each", "one thread", "memory");
+    let mut text = format!("{:<8}{:>13}{:>12}  {:<18}{:>9}\n", "", "events", "each", "rate", "memory");
     for (Card { name, calls, memory_bytes }, took) in cards {
         let each = format!("{} ns", took.as_nanos() / u128::from((*calls).max(1)));
         let (calls, rate) = (output::count(*calls), output::rate(*took, *calls));
         text += &format!("{name:<8}{calls:>13}{each:>12}  {rate:<18}{:>9}\n", output::memory(*memory_bytes));
     }
-    text + "All answers are as they should be. Each of these is a command for logs and pipes: windlass --help has examples.\n"
+    text + "By one thread, in batches. All answers are as they should be. Each of these is a\ncommand for logs and pipes, with examples: windlass dedup --help\n"
 }
 
 /// A figure, and what there is to say of it.

@@ -119,10 +119,7 @@ impl Stage for RankStage {
                 &format!("of clients that wait; {} ahead at most, of c{client}", output::count(most)),
             ),
             line("let in", self.popped, &format!("{} still wait", output::count(self.queue.len()))),
-            format!(
-                "no tree: a rank is a subtraction; {}, one thread, in batches",
-                output::memory(self.queue.memory_bytes())
-            ),
+            format!("no tree: a rank is a subtraction; {}", output::memory(self.queue.memory_bytes())),
             match self.wrong {
                 0 => "counted again in a plain queue: all answers are the same".to_owned(),
                 wrong => {

@@ -115,7 +115,7 @@ impl Stage for RingStage {
             line("keys", self.recount.len() as u64, &format!("events by node: {}", shares.join(", "))),
             line("moved", self.moved_keys, &moved),
             format!(
-                "{} points for each node in {}, one thread, in batches",
+                "{} points for each node in {}",
                 placement.vnodes(),
                 output::memory(placement.memory_bytes())
             ),

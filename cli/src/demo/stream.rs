@@ -47,7 +47,7 @@ pub(super) fn describe(shape: &Shape) -> String {
     let span = Duration::from_secs(shape.events) / u32::try_from(shape.rate).unwrap_or(u32::MAX);
     format!(
         "A generated stream: {} events in {:.1} s of event time.\n{} of them repeat an id up to {} s old, {} come late by \
-         up to {} s. This writes it:\n\n{}",
+         up to {} s.\nThis writes it:\n\n{}",
         output::count(shape.events),
         span.as_secs_f64(),
         percent(shape.duplicates),

@@ -128,7 +128,7 @@ impl Stage for TopStage {
             line(&format!("  k{}", row.key), row.count, &format!("{share:>6}  {bar}"))
         }));
         lines.push(format!(
-            "no other key has more than {}; {} keys' rows in {}, one thread, in batches",
+            "no other key has more than {}; {} keys' rows in {}",
             output::count(last.tail),
             output::count(stats.counter.rows),
             output::memory(stats.counter.memory_bytes),

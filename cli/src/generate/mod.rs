@@ -70,7 +70,7 @@ fn write(stream: &mut Stream, layout: &Layout, shape: &Shape, quiet: bool) -> Re
 fn summary(stream: &Stream, shape: &Shape, bytes: u64, took: Duration) -> String {
     let (events, ids, late) = (shape.events, stream.ids(), stream.late());
     format!(
-        "{} events: {} ids, {} repeats ({}), {} late ({})\n{}; {}\n",
+        "{} events: {} ids, {} repeats ({}), {} late ({})\n{} written; {}\n",
         output::count(events),
         output::count(ids),
         output::count(events - ids),

@@ -1,6 +1,7 @@
 //! All sources, one after the other, as blocks of whole records: what has to be done in the order of the input.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -205,6 +206,9 @@ impl Open {
         // Only an id that is a whole line is never wrong, so that nobody asks for its number.
         if self.format != Format::Lines {
             self.lines += memchr_iter(b'\n', text).count() as u64;
+        }
+        if let (Some(_), Some((identity, path))) = (&self.follow, &mut self.identity) {
+            identity.learn(Path::new(path));
         }
         // What comes before a header is nothing yet.
         if let (false, Some((identity, path))) = (self.headless, &self.identity) {

@@ -154,6 +154,7 @@ impl Input {
     pub(crate) fn go_by_the_clock(&mut self) {
         let (places, now) = (vec![None; self.spec.sources.len()], Tick(wall()));
         let begin = Some(Begin { places: places.clone(), now });
+        self.aside = true;
         self.kept = Some(Kept { begin, places, others: Vec::new(), now, started: Instant::now() });
     }
 

@@ -38,6 +38,17 @@ impl Identity {
         Ok(Some(Identity { device, inode, head, hash: hash(file, head)?, size: meta.len() }))
     }
 
+    /// Knows more of its first bytes, if there are more now. `path`: where it was last.
+    pub(super) fn learn(&mut self, path: &Path) {
+        if self.head < HEAD
+            && let Ok(file) = File::open(path)
+            && let Ok(true) = self.is_of(&file)
+            && let Ok(Some(grown)) = Identity::of(&file)
+        {
+            *self = grown;
+        }
+    }
+
     /// Whether it is this file, grown perhaps; another one may have taken its place, or its node.
     fn is_of(&self, file: &File) -> io::Result<bool> {
         let meta = file.metadata()?;
@@ -110,7 +121,8 @@ const FOLLOWED: usize = 100;
 
 /// How far a source has been read. What it was before, if that was another file, is one of the others now.
 pub(super) fn put(places: &mut [Option<Place>], others: &mut Vec<Place>, number: usize, place: Place) {
-    let before = places[number].take().filter(|before| !before.is_same(&place));
+    let node = |place: &Place| (place.identity.device, place.identity.inode);
+    let before = places[number].take().filter(|before| node(before) != node(&place));
     places[number] = Some(place);
     others.extend(before);
     others.drain(..others.len().saturating_sub(FOLLOWED));

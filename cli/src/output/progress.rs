@@ -18,6 +18,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 /// Where the end is known.
 const KNOWN: &str = "{bar:30} {percent:>3} %  {events} events, {rate}/s, {eta} left";
 
+/// .. and there is something to say.
+const NAMED: &str = "{bar:24} {percent:>3} %  {wide_msg}";
+
 /// Shows how far a run is. Gone when dropped, so before any summary or error.
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
@@ -52,7 +55,7 @@ impl Progress {
         if quiet || !stderr().is_terminal() {
             return Progress::none();
         }
-        Progress::show(ProgressBar::new(events), "{bar:30} {percent:>3} %  {events} events  {msg}", None)
+        Progress::show(ProgressBar::new(events), NAMED, None)
     }
 
     /// Over a known number of steps, of which each is named.
@@ -60,7 +63,7 @@ impl Progress {
         if quiet || !stderr().is_terminal() {
             return Progress::none();
         }
-        Progress::show(ProgressBar::new(steps), "{bar:30} {percent:>3} %  {msg}", None)
+        Progress::show(ProgressBar::new(steps), NAMED, None)
     }
 
     /// Over a known number of events that go to stdout as records. Whoever reads them from a pipe may have a bar as well.

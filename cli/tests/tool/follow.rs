@@ -140,6 +140,24 @@ fn with_a_state_the_next_run_goes_on() {
     assert_eq!(run.end("-INT").0, Vec::<String>::new());
 }
 
+/// A file that was empty when it was found is known by what has come since: another one at its place is another file.
+#[test]
+fn a_file_is_known_by_what_has_come() {
+    let dir = Dir::new();
+    dir.put("log", "");
+    let args = ["dedup", "--window-count", "1M", "--state", "state", "-q", "--follow", "log"];
+    let run = Following::start(&dir, &args);
+    append(&dir, "log", "a\nb\n");
+    run.passes(&["a", "b"]);
+    append(&dir, "log", "c\n");
+    run.passes(&["c"]);
+    assert_eq!(run.end("-TERM").0, Vec::<String>::new());
+    // Written over, so that it has the same node.
+    dir.put("log", "d\ne\nf\ng\n");
+    let run = run_once(&dir.0, &args, b"");
+    assert!(run.code == 2 && run.err.contains("it was replaced"), "{}", run.err);
+}
+
 #[test]
 fn hot_keys_and_limits_of_a_log_that_grows() {
     let dir = Dir::new();

@@ -153,7 +153,7 @@ fn a_stream_without_events() {
 fn summary() {
     let run =
         run(&["gen", "--events", "2k", "--duplicates", "0", "--late", "1", "--lateness", "1s"], "").ok();
-    let expected = "2,000 events: 2,000 ids, 0 repeats (0.0 %), 2,000 late (100.0 %)\n33.2 KiB; ";
+    let expected = "2,000 events: 2,000 ids, 0 repeats (0.0 %), 2,000 late (100.0 %)\n33.2 KiB written; ";
     assert!(run.err.starts_with(expected), "{}", run.err);
     assert_eq!(run.text().len(), 2000 * 17);
 }

@@ -30,7 +30,7 @@ impl Terminal {
     /// Runs `windlass` with these words of a shell; before and after it tells the terminal's settings.
     fn start(dir: &Dir, words: &str) -> Option<Terminal> {
         let shell = format!(
-            "stty rows 24 cols 80; echo before $(stty -g); sh -c 'echo pid $$; exec \"$0\" {words}' {EXE}; echo status $?; \
+            "stty rows 24 cols 80; echo tty $(tty); echo before $(stty -g); sh -c 'echo pid $$; exec \"$0\" {words}' {EXE}; echo status $?; \
              echo after $(stty -g)"
         );
         let started = Command::new("script")
@@ -73,6 +73,13 @@ impl Terminal {
 
     fn press(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+
+    fn resize(&self, rows: u16, columns: u16) {
+        let (_, name) = self.text.split_once("tty ").unwrap();
+        let name = name.lines().next().unwrap().trim();
+        let size = ["rows", &rows.to_string(), "cols", &columns.to_string()];
+        assert!(Command::new("stty").args(["-F", name]).args(size).status().unwrap().success());
     }
 
     /// Sends a signal to the tool.
@@ -121,6 +128,10 @@ fn it_ends_by_a_key_or_a_signal_with_the_report() {
         let mut log = OpenOptions::new().append(true).open(dir.0.join("log")).unwrap();
         log.write_all(b"ccc\nccc\nccc\n").unwrap();
         terminal.sees("ccc");
+        // .. and its last line is that of the terminal, whatever its size.
+        assert!(terminal.text.contains("\x1b[24;1H") && !terminal.text.contains("\x1b[50;1H"));
+        terminal.resize(50, 200);
+        terminal.sees("\x1b[50;1H");
         if how.starts_with('-') {
             terminal.signal(how)
         } else {

@@ -6,6 +6,7 @@ mod common;
 #[allow(dead_code, clippy::expect_used, reason = "other tests use the rest")]
 mod answers;
 mod approx;
+mod bench;
 mod distinct;
 mod errors;
 mod follow;

@@ -1,5 +1,7 @@
 //! How it looks.
 
+use std::ops::Range;
+
 use ratatui::{
     Frame,
     layout::Rect,
@@ -33,13 +35,26 @@ pub(super) struct Scene {
 }
 
 /// What the one who looks has chosen.
-#[derive(Default)]
 pub(super) struct Look {
     pub(super) held: bool,
     /// The first row that is shown, from 0.
     pub(super) first: usize,
     /// Rows that fit.
     pub(super) page: usize,
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        // (Before anything was drawn nobody knows.)
+        Look { held: false, first: 0, page: 100 }
+    }
+}
+
+impl Look {
+    /// The rows that are shown, or were when they fitted.
+    pub(super) fn rows(&self) -> Range<usize> {
+        self.first..self.first.saturating_add(self.page)
+    }
 }
 
 impl Scene {
@@ -258,7 +273,7 @@ impl Columns {
             line.push(Span::raw("  "));
         }
         if self.course > 0 {
-            let course = shown.courses.as_ref().map_or(&[][..], |courses| &courses[at]);
+            let course = shown.courses.get(&at).map_or(&[][..], Vec::as_slice);
             let course = format!("{:<wide$}", marks::course(course, self.course), wide = self.course);
             line.push(Span::styled(course, scene.ink(Ink::Green)));
             line.push(Span::raw("  "));
@@ -333,7 +348,7 @@ mod tests {
                 panes.take(&batch, &mut counts).unwrap();
                 counts.come_to(panes.newest());
                 pulse.tell(top::told(&panes, &counts), 0);
-                watcher.look(&pulse);
+                watcher.look(&pulse, look.rows());
                 terminal.draw(|frame| draw(frame, &scene, watcher.moment(), &mut look)).unwrap();
             }
             let buffer = terminal.backend().buffer();

@@ -116,7 +116,7 @@ impl Screen {
         while !is_over() && !self.stop.is_asked() {
             let frame = Instant::now();
             if !look.held {
-                watcher.look(pulse);
+                watcher.look(pulse, look.rows());
             }
             terminal.0.draw(|frame| draw::draw(frame, scene, watcher.moment(), &mut look))?;
             while frame.elapsed() < FRAME && !is_over() && !self.stop.is_asked() {

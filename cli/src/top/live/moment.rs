@@ -1,6 +1,8 @@
 //! What there is to see at one time.
 
 use std::{
+    collections::BTreeMap,
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -50,9 +52,10 @@ pub(super) struct Moment {
 pub(super) struct Shown {
     pub(super) now: u64,
     pub(super) list: TopSnapshot,
-    /// Of each row and of all keys what came in each pane, the oldest first; `None`: that is not known.
-    pub(super) courses: Option<Vec<Vec<u64>>>,
+    /// Of all keys what came in each pane, the oldest first; `None`: that is not known.
     pub(super) totals: Option<Vec<u64>>,
+    /// Of each row that is looked at, by its number from 0, the same.
+    pub(super) courses: BTreeMap<usize, Vec<u64>>,
 }
 
 impl Watcher {
@@ -62,12 +65,12 @@ impl Watcher {
         Watcher { live, read, grid, timed, begun: Instant::now(), newest, rates, moment }
     }
 
-    /// What there is now.
-    pub(super) fn look(&mut self, pulse: &Pulse) {
+    /// What there is now. `rows`: those whose courses are wanted.
+    pub(super) fn look(&mut self, pulse: &Pulse, rows: Range<usize>) {
         let (told, elapsed) = (pulse.read(), self.begun.elapsed());
         self.rates.note(elapsed, told.events);
         self.moment = Moment {
-            window: self.now().map(|now| Shown::at(now, &self.live, self.grid)),
+            window: self.now().map(|now| Shown::at(now, &self.live, self.grid, rows)),
             told,
             // Relaxed: a figure to look at.
             read: self.read.load(Relaxed),
@@ -97,12 +100,14 @@ impl Watcher {
 
 impl Shown {
     /// .. with the list that the report would have, were it the end.
-    pub(super) fn at(now: u64, live: &Live, grid: Grid) -> Shown {
+    fn at(now: u64, live: &Live, grid: Grid, rows: Range<usize>) -> Shown {
         let list = live.list(Tick(now));
         let by_pane = |counts: Vec<PaneCount>| by_pane(&counts, now, grid);
-        let courses = list.rows.iter().map(|row| live.panes(Some(row), Tick(now)).map(by_pane)).collect();
         let totals = live.panes(None, Tick(now)).map(by_pane);
-        Shown { now, list, courses, totals }
+        let rows = rows.start..rows.end.min(list.rows.len());
+        let course = |at: usize| Some((at, live.panes(list.rows.get(at), Tick(now)).map(by_pane)?));
+        let courses = rows.filter_map(course).collect();
+        Shown { now, list, totals, courses }
     }
 }
 

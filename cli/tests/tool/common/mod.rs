@@ -50,7 +50,7 @@ impl Run {
     pub(crate) fn timeless(&self) -> String {
         let cut = |line: &str| {
             let took = || line.rfind("; ").filter(|_| line.ends_with(" events/s"));
-            let from = line.find("\"seconds\":").or_else(|| line.find(" live ids in ")).or_else(took);
+            let from = line.find("\"seconds\":").or_else(|| line.find(" live ids; memory ")).or_else(took);
             line[..from.unwrap_or(line.len())].to_owned()
         };
         self.err.lines().map(cut).collect::<Vec<_>>().join("\n")
