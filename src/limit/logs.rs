@@ -142,7 +142,7 @@ impl Pool {
         }
     }
 
-    /// Looks at so many rings for those that the horizon has passed.
+    /// Looks at so many rings for those that the horizon has passed: all of it, and not its age alone, as restored ones may be any number.
     fn sweep(self: &Arc<Self>, share: u64, gone: u64) {
         let used = self.unused.load(Relaxed);
         if used == 0 {
@@ -154,7 +154,7 @@ impl Pool {
             let ring = ring % used;
             let word = self.life(ring).load(Acquire);
             if let Life::Used { age } = Life::of(word)
-                && age <= gone
+                && age << RING_BITS | ring <= gone
             {
                 retired |= self.retire(ring, word);
             }
@@ -287,7 +287,7 @@ impl Logs {
     fn begin(&self, table: &impl Clients, hash: KeyHash, at: u64) -> Result<Option<Sought<'_>>, Full> {
         let age = self.age(at.max(self.time_of(table.horizon())));
         let ring = self.pool.take().or_else(|| {
-            self.pool.sweep(EMERGENCY, table.horizon() >> RING_BITS);
+            self.pool.sweep(EMERGENCY, table.horizon());
             epoch::collect();
             self.pool.take()
         });
@@ -345,7 +345,7 @@ impl Logs {
             let life = self.pool.life(ring);
             let word = life.load(Acquire);
             if let Life::Used { age } = Life::of(word)
-                && age <= gone >> RING_BITS
+                && age << RING_BITS | ring <= gone
                 && life.compare_exchange(word, DEAD, AcqRel, Relaxed).is_ok()
             {
                 self.pool.put(ring);
@@ -443,11 +443,11 @@ impl Judge for &Logs {
     }
 
     fn maintain_a_share(self, gone: u64) {
-        self.pool.sweep(self.pool.unused.load(Relaxed) / 128 + 1, gone >> RING_BITS);
+        self.pool.sweep(self.pool.unused.load(Relaxed) / 128 + 1, gone);
     }
 
     fn maintain(self, gone: u64) {
-        self.pool.sweep(self.pool.unused.load(Relaxed), gone >> RING_BITS);
+        self.pool.sweep(self.pool.unused.load(Relaxed), gone);
         epoch::collect();
     }
 }
@@ -473,6 +473,28 @@ mod tests {
         fn horizon(&self) -> u64 {
             0
         }
+    }
+
+    /// Of a horizon within an age, which only a snapshot can bring, what lies behind it stays: its client would look for a ring for ever.
+    #[test]
+    #[allow(clippy::unwrap_used)]
+    fn a_horizon_within_an_age() {
+        let logs = Logs::new(LogRule { limit: 1, window: 10 }, 1).unwrap();
+        let pool = &logs.pool;
+        let rings: Vec<u64> = (0..3).map(|_| pool.take().unwrap()).collect();
+        for &ring in &rings {
+            pool.life(ring).store(Life::used(5), Release);
+        }
+        let dead = || {
+            rings
+                .iter()
+                .map(|&ring| matches!(Life::of(pool.life(ring).load(Acquire)), Life::Other))
+                .collect::<Vec<_>>()
+        };
+        pool.sweep(pool.rings, 5 << RING_BITS | rings[0]);
+        assert_eq!(dead(), [true, false, false]);
+        pool.sweep(pool.rings, 5 << RING_BITS | RING);
+        assert_eq!(dead(), [true; 3]);
     }
 
     /// A call that lost takes its ring back to the pool, and the sweep comes by before it is there.
