@@ -61,7 +61,7 @@ impl Report {
 
     pub(super) fn text(&self, input: &Input) -> String {
         let skipped = input.skipped();
-        let mut text = format!(
+        let text = format!(
             "{} events of {} keys: {} let in, {} waiting; {} ahead at most\n{}{}\n",
             output::count(self.events),
             output::count(self.keys),
@@ -72,9 +72,10 @@ impl Report {
             output::seconds(Duration::from_secs_f64(self.seconds), self.events),
         );
         #[cfg(feature = "remote")]
-        if let Some(calls) = &self.remote {
-            text += &format!("{}\n{}", calls.round_trips(), calls.trouble());
-        }
+        let text = match &self.remote {
+            Some(calls) => format!("{text}{}\n{}", calls.round_trips(), calls.trouble()),
+            None => text,
+        };
         text + &output::skipped(skipped.records, skipped.first.as_deref())
     }
 }
