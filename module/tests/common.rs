@@ -1,36 +1,11 @@
 //! The module as it is built, servers that have loaded it, and what is said to them.
 
-use crate::servers::{Server, available};
-use redis::{Connection, RedisError, Value};
-use std::{
-    ops::Deref,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::OnceLock,
+use crate::{
+    built::with_module,
+    servers::{Server, available},
 };
-
-/// Where the module is. Cargo does not build it for tests, as no Rust program can link it, so it is asked to.
-pub(crate) fn module() -> &'static str {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let path = BUILT.get_or_init(|| {
-        // This test is <target>/<profile>/deps/<name>; with an instrumented library, <target>/<triple>/<profile>/deps/<name>.
-        let test = std::env::current_exe().expect("known");
-        let profile = test.parent().and_then(Path::parent).expect("a folder for the profile");
-        let mut target = profile.parent().expect("a target folder");
-        let name = if cfg!(debug_assertions) { "test" } else { "release" };
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--package", "windlass-module", "--profile", name]);
-        if std::env::var("RUSTFLAGS").is_ok_and(|flags| flags.contains("sanitizer=address")) {
-            cargo.arg("--target").arg(target.file_name().expect("a triple"));
-            target = target.parent().expect("a target folder");
-        }
-        cargo.arg("--target-dir").arg(target);
-        let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        profile.join("libwindlass_module.so")
-    });
-    path.to_str().expect("a path that is text")
-}
+use redis::{Connection, RedisError, Value};
+use std::ops::Deref;
 
 /// A server that has loaded the module, and a connection.
 pub(crate) struct Loaded {
@@ -49,15 +24,6 @@ impl Deref for Loaded {
 /// `None` where there is no server.
 pub(crate) fn loaded(settings: &[&str]) -> Option<Loaded> {
     available().then(|| Loaded::of(Server::start(&with_module(settings))))
-}
-
-/// Settings, and what loads the module.
-pub(crate) fn with_module<'a>(settings: &[&'a str]) -> Vec<&'a str> {
-    // Digests are DEBUG's.
-    let mut all = vec!["--loadmodule", module(), "--enable-debug-command", "local"];
-    all.extend(["--enable-module-command", "local", "--rdbcompression", "no"]);
-    all.extend(settings);
-    all
 }
 
 impl Loaded {
@@ -80,7 +46,25 @@ impl Loaded {
         command.query(&mut self.connection)
     }
 
-    /// The same of words of text, divided by spaces.
+    /// What many commands are answered, some thousands at a time.
+    pub(crate) fn together(&mut self, commands: impl IntoIterator<Item = Vec<Vec<u8>>>) -> Vec<Value> {
+        let (mut commands, mut answers) = (commands.into_iter().peekable(), Vec::new());
+        while commands.peek().is_some() {
+            let mut pipeline = redis::pipe();
+            for words in commands.by_ref().take(4096) {
+                let mut command = redis::Cmd::new();
+                for word in words {
+                    command.arg(word);
+                }
+                pipeline.add_command(command);
+            }
+            let some: Vec<Value> = pipeline.query(&mut self.connection).expect("answers");
+            answers.extend(some);
+        }
+        answers
+    }
+
+    /// [`Loaded::ask`] of words of text, divided by spaces.
     pub(crate) fn say(&mut self, words: &str) -> Result<Value, RedisError> {
         self.ask(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>())
     }

@@ -1,7 +1,8 @@
 //! Loading, what the server then knows of the module, and what it says when it cannot be loaded or unloaded.
 
 use crate::{
-    common::{loaded, module, numbers, text},
+    built::module,
+    common::{loaded, numbers, text},
     servers::{Server, available},
 };
 use redis::Value;
