@@ -5,6 +5,7 @@ mod exact;
 mod failures;
 mod golden;
 mod modes;
+mod module;
 mod native;
 mod sets;
 
