@@ -40,7 +40,7 @@ mod tests {
     /// With `panic = "abort"` nothing could be caught.
     #[test]
     fn panics_unwind() {
-        assert!(cfg!(panic = "unwind"));
+        const { assert!(cfg!(panic = "unwind")) };
         let workspace = include_str!("../../Cargo.toml");
         assert!(!workspace.contains("panic = \"abort\""));
     }

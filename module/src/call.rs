@@ -4,7 +4,7 @@ use crate::{
     reply::{Answer, Failure, Reply},
     server::{Key, Sent, Server, Word},
 };
-use std::time::Duration;
+use std::{ffi::CStr, time::Duration};
 use windlass::Tick;
 
 /// The latest time that a command may say, in microseconds since 1970 (the year 2255).
@@ -17,7 +17,7 @@ pub(crate) const LONGEST: u64 = 366 * 86_400_000;
 pub(crate) struct Call<'a> {
     pub(crate) server: Server<'a>,
     /// Its name, without `WL.`: as replicas are sent it.
-    pub(crate) verb: &'static str,
+    pub(crate) verb: &'static CStr,
     /// Its words after its name; the first is the key.
     pub(crate) words: Vec<Word<'a>>,
     /// The time that it was given, in microseconds since 1970. `None`: it is now.
@@ -74,9 +74,7 @@ impl<'a> Call<'a> {
         now: u64,
         words: impl Iterator<Item = Sent<'w>>,
     ) -> Result<(), Failure> {
-        let head = [Sent::Number(now), Sent::Text(self.verb)];
-        let words: Vec<Sent<'_>> = head.into_iter().chain(words).collect();
-        self.server.replicate(c"WL.AT", &words);
+        self.server.replicate_at(now, self.verb, words);
         self.server.changed(self.word(0)?);
         Ok(())
     }

@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Claim, Dedup, DedupBuilder, Outcome, Refused, Ticket, Verdict};
+use windlass::{Claim, Dedup, DedupBuilder, KeyHash, Outcome, Refused, Ticket, Verdict};
 
 /// Ids that a key has room for at first. It grows.
 const IDS: usize = 100;
@@ -82,13 +82,14 @@ impl Value for DedupKey {
 pub(crate) fn dedup(call: &mut Call<'_>) -> Answer {
     let window = call.millis(1, "window-ms")?;
     let words = call.rest(2);
-    let ids: Vec<&[u8]> = words.iter().map(|word| word.bytes()).collect();
     let mut key = call.key_to_write()?;
     let (stored, new) = key.value_or_new(|| DedupKey::new(window))?;
     agree("window-ms", stored.window, window)?;
     let now = call.now(stored.newest);
+    let seed = stored.dedup.seed();
+    let ids: Vec<KeyHash> = words.iter().map(|word| seed.hash(word.bytes())).collect();
     // Duplicates change nothing, here or anywhere else: not even how far time has come.
-    if !new && ids.iter().all(|id| stored.dedup.contains_at(id, tick(now))) {
+    if !new && ids.iter().all(|&id| stored.dedup.contains_at(id, tick(now))) {
         return all(ids.len(), 0);
     }
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(ids.len());

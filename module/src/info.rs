@@ -88,8 +88,7 @@ fn set<T: Value>(key: &mut Key<'_>, bytes: &[u8]) -> Result<(), Failure> {
 
 /// As it came: it says everything.
 fn sent(call: &Call<'_>) -> Answer {
-    let words: Vec<Sent<'_>> = call.words.iter().map(|&word| Sent::Word(word)).collect();
-    call.server.replicate(c"WL.LOAD", &words);
+    call.server.replicate_load(call.words.iter().map(|&word| Sent::Word(word)));
     call.server.changed(call.word(0)?);
     Ok(Reply::Word("OK"))
 }

@@ -148,12 +148,14 @@ pub(crate) fn limit(call: &mut Call<'_>) -> Answer {
     let asked = asked(call)?;
     let mut key = if asked.looks { call.key_to_read()? } else { call.key_to_write()? };
     let at = tick(call.now(0));
+    let mut made = None;
     if key.is_empty() {
         let fresh = LimitKey::new(&asked)?;
         if asked.looks || fresh.limiter.peek_at(asked.cost, at) == Admission::Never || asked.cost == 0 {
             // Nothing that would have to be kept.
             return told(&fresh.limiter, fresh.limiter.peek_at(asked.cost, at), call.now(0));
         }
+        made = Some(fresh);
     }
     if asked.looks {
         let Some(stored) = key.value::<LimitKey>()? else { return Err(Failure::WrongType) };
@@ -161,7 +163,7 @@ pub(crate) fn limit(call: &mut Call<'_>) -> Answer {
         let now = call.now(stored.newest);
         return told(&stored.limiter, stored.limiter.peek_at(asked.cost, tick(now)), now);
     }
-    let (stored, _) = key.value_or_new(|| LimitKey::new(&asked))?;
+    let (stored, _) = key.value_or_new(|| made.take().map_or_else(|| LimitKey::new(&asked), Ok))?;
     stored.same_algorithm(&asked)?;
     let now = call.now(stored.newest);
     let another = stored.limiter.quota() != asked.quota;

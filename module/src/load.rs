@@ -21,6 +21,20 @@ use std::ffi::{CStr, c_int};
 /// As the server lists it.
 const NAME: &CStr = c"windlass";
 
+/// Tells the server of something.
+type Register = unsafe fn(&'static Api, *mut raw::Ctx) -> Result<(), String>;
+
+/// The data types.
+const TYPES: [Register; 7] = [
+    register::<Parts>,
+    register::<DedupKey>,
+    register::<LimitKey>,
+    register::<BloomKey>,
+    register::<CountKey>,
+    register::<TopKey>,
+    register::<FifoKey>,
+];
+
 /// `MODULE LOAD`, `loadmodule`.
 ///
 /// # Safety
@@ -91,17 +105,12 @@ unsafe fn begin(api: &'static Api, ctx: *mut raw::Ctx, arguments: c_int) -> Resu
         | raw::HANDLE_ATOMIC_SLOT_MIGRATION;
     // SAFETY: a context.
     unsafe { (api.set_module_options)(ctx, options) };
-    // SAFETY: the caller's promise.
-    unsafe {
-        register::<Parts>(api, ctx)?;
-        register::<DedupKey>(api, ctx)?;
-        register::<LimitKey>(api, ctx)?;
-        register::<BloomKey>(api, ctx)?;
-        register::<CountKey>(api, ctx)?;
-        register::<TopKey>(api, ctx)?;
-        register::<FifoKey>(api, ctx)?;
-        verbs::register(api, ctx)
+    for register in TYPES {
+        // SAFETY: the caller's promise.
+        unsafe { register(api, ctx) }?;
     }
+    // SAFETY: the caller's promise.
+    unsafe { verbs::register(api, ctx) }
 }
 
 /// # Safety

@@ -196,7 +196,7 @@ mod tests {
             // SAFETY: within it.
             let at = unsafe { piece.add(40) };
             // SAFETY: before what is given.
-            unsafe { at.cast::<usize>().sub(1).write(size) };
+            unsafe { at.cast::<usize>().wrapping_sub(1).write(size) };
             at.cast()
         }
 
@@ -209,7 +209,7 @@ mod tests {
             // SAFETY: any size.
             let new = unsafe { alloc(size) };
             // SAFETY: noted by `alloc`.
-            let old = unsafe { at.cast::<usize>().sub(1).read() };
+            let old = unsafe { at.cast::<usize>().wrapping_sub(1).read() };
             // SAFETY: of both so many bytes.
             unsafe { new.cast::<u8>().copy_from_nonoverlapping(at.cast(), old.min(size)) };
             // SAFETY: a piece of `alloc`'s.
@@ -219,9 +219,9 @@ mod tests {
 
         pub(super) unsafe extern "C" fn free(at: *mut c_void) {
             // SAFETY: noted by `alloc`.
-            let size = unsafe { at.cast::<usize>().sub(1).read() };
+            let size = unsafe { at.cast::<usize>().wrapping_sub(1).read() };
             // SAFETY: as it was given.
-            unsafe { System.dealloc(at.cast::<u8>().sub(40), layout(size)) };
+            unsafe { System.dealloc(at.cast::<u8>().wrapping_sub(40), layout(size)) };
         }
 
         pub(super) unsafe extern "C" fn get(name: *const std::ffi::c_char, at: *mut *mut c_void) -> c_int {
@@ -263,7 +263,7 @@ mod tests {
                 // SAFETY: within the piece.
                 unsafe { at.write_bytes(1, size) };
                 // SAFETY: the note.
-                let noted = unsafe { at.cast::<*mut c_void>().sub(1).read() };
+                let noted = unsafe { at.cast::<*mut c_void>().wrapping_sub(1).read() };
                 assert_eq!(noted, piece);
                 // SAFETY: a piece that was given.
                 unsafe { (functions.free)(noted) };

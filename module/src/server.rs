@@ -61,13 +61,14 @@ impl<'a> Server<'a> {
     }
 
     /// # Safety
-    /// `texts` are `count` strings of the server's that live as long as `'a`.
+    /// `texts` are `count` strings of the server's that live as long as `'a`: one at least, the command's name, which is left out.
     pub(crate) unsafe fn words(self, texts: *mut *mut raw::Text, count: c_int) -> Vec<Word<'a>> {
         let count = usize::try_from(count).unwrap_or(0);
         // SAFETY: the caller's promise.
         let texts = unsafe { std::slice::from_raw_parts(texts, count) };
         texts
             .iter()
+            .skip(1)
             .map(|&text| {
                 let mut len = 0;
                 // SAFETY: a string, and room for its length.
@@ -92,12 +93,39 @@ impl<'a> Server<'a> {
         Key { server: self, name, key }
     }
 
-    /// Sends a command to the replicas and the append-only file.
-    pub(crate) fn replicate(self, command: &CStr, words: &[Sent<'_>]) {
-        // They go as a vector of strings of the server's, so that it can be as many as there are.
+    /// Sends `WL.AT` to the replicas and the append-only file: this command, at this time, with these words.
+    pub(crate) fn replicate_at<'w>(self, micros: u64, verb: &CStr, words: impl Iterator<Item = Sent<'w>>) {
+        let micros = c_longlong::try_from(micros).unwrap_or(c_longlong::MAX);
+        self.with_texts(words, |texts| {
+            let (command, format) = (c"WL.AT".as_ptr(), c"lcv".as_ptr());
+            // SAFETY: what the format says: a number, a string that ends with 0, and strings with how many there are.
+            unsafe {
+                (self.api.replicate)(
+                    self.ctx,
+                    command,
+                    format,
+                    micros,
+                    verb.as_ptr(),
+                    texts.as_ptr(),
+                    texts.len(),
+                );
+            }
+        });
+    }
+
+    /// Sends `WL.LOAD`.
+    pub(crate) fn replicate_load<'w>(self, words: impl Iterator<Item = Sent<'w>>) {
+        self.with_texts(words, |texts| {
+            let (command, format) = (c"WL.LOAD".as_ptr(), c"v".as_ptr());
+            // SAFETY: what the format says: strings with how many there are.
+            unsafe { (self.api.replicate)(self.ctx, command, format, texts.as_ptr(), texts.len()) };
+        });
+    }
+
+    /// Words as strings of the server's: those that are not yet are made, for so long.
+    fn with_texts<'w>(self, words: impl Iterator<Item = Sent<'w>>, send: impl FnOnce(&[*mut raw::Text])) {
         let mut made = Vec::new();
         let texts: Vec<*mut raw::Text> = words
-            .iter()
             .map(|word| {
                 let text = match word {
                     Sent::Word(word) => return word.text,
@@ -109,10 +137,7 @@ impl<'a> Server<'a> {
                 text
             })
             .collect();
-        // SAFETY: 'v' takes strings and how many there are.
-        unsafe {
-            (self.api.replicate)(self.ctx, command.as_ptr(), c"v".as_ptr(), texts.as_ptr(), texts.len())
-        };
+        send(&texts);
         for text in made {
             // SAFETY: made above; the server keeps what it needs.
             unsafe { (self.api.free_string)(self.ctx, text) };
@@ -269,7 +294,7 @@ impl Key<'_> {
                 let bytes = types::to_bytes(&value);
                 let words = [Sent::Word(self.name), Sent::Text(types::name::<T>()), Sent::Bytes(&bytes)];
                 self.set(value)?;
-                self.server.replicate(c"WL.LOAD", &words);
+                self.server.replicate_load(words.into_iter());
             } else {
                 self.set(value)?;
             }

@@ -112,9 +112,14 @@ verbs! {
 }
 
 impl Verb {
-    /// Without `WL.`.
+    /// Its name without `WL.`.
+    fn verb(&self) -> &'static CStr {
+        let name = self.name.to_bytes_with_nul().strip_prefix(b"WL.").unwrap_or_default();
+        CStr::from_bytes_with_nul(name).unwrap_or_default()
+    }
+
     fn word(&self) -> &'static str {
-        self.name.to_str().unwrap_or_default().strip_prefix("WL.").unwrap_or_default()
+        self.verb().to_str().unwrap_or_default()
     }
 
     fn run(&self, mut call: Call<'_>) -> Answer {
@@ -133,7 +138,7 @@ fn at(call: &mut Call<'_>) -> Answer {
     let Some(verb) = verb else {
         return Err(Failure::new("WL.AT takes the name of another command, without WL."));
     };
-    verb.run(Call { server: call.server, verb: verb.word(), words: call.rest(2).to_vec(), at: Some(at) })
+    verb.run(Call { server: call.server, verb: verb.verb(), words: call.rest(2).to_vec(), at: Some(at) })
 }
 
 unsafe extern "C" fn entry<const AT: usize>(
@@ -148,9 +153,8 @@ unsafe extern "C" fn entry<const AT: usize>(
         let answer = guarded(panicked, || {
             // SAFETY: the same.
             let words = unsafe { server.words(texts, count) };
-            let words = words.get(1..).unwrap_or(&[]).to_vec();
             match VERBS.get(AT) {
-                Some(verb) => verb.run(Call { server, verb: verb.word(), words, at: None }),
+                Some(verb) => verb.run(Call { server, verb: verb.verb(), words, at: None }),
                 None => Err(Failure::Arity),
             }
         });
