@@ -59,6 +59,9 @@
 //!
 //! Scripts are used for limits wherever the servers allow them, also where there is `INCREX`: so windows are the same everywhere. All who share a namespace should so be allowed the same.
 //!
+//! Limits can be asked of windlass' module as well, where the servers have loaded it ([`Capabilities::module`], [`RemoteLimiterBuilder::by_module`]): all algorithms, the same answers, with [`Mode::Ask`].
+//! It keeps states of its own, so it is never taken by itself.
+//!
 //! # Guarantees
 //!
 //! - **Every call ends by its deadline**, connecting included. What has to go elsewhere (MOVED, ASK, a new primary, a script that a server has not

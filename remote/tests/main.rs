@@ -11,6 +11,9 @@ mod count;
 mod dedup;
 mod fifo;
 mod limit;
+#[path = "../../module/tests/built.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod module;
 mod pretender;
 mod proxy;
 mod rights;

@@ -3,6 +3,7 @@
 mod batch;
 mod builder;
 mod claim;
+mod digest;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
 mod rule;

@@ -114,6 +114,39 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         Ok(early.unwrap_or_else(|| self.horizon()))
     }
 
+    /// Calls `each` with the name of every key that is not gone (its part, what its cell has of it, and its bytes if they are kept) and its state. A key may
+    /// come twice, from two tables: its greater state counts.
+    pub(crate) fn each(&self, mut each: impl FnMut(&[u8], u64)) {
+        let mut name = Vec::new();
+        // (Nothing fails that is not written anywhere.)
+        drop(self.read_all(|runs| {
+            let mut rest = &runs.out[..];
+            while let Some((part, after)) = rest.split_first_chunk::<8>() {
+                let Some((count, after)) = after.split_first_chunk::<4>() else { break };
+                rest = after;
+                for _ in 0..u32::from_le_bytes(*count) {
+                    let Some((key, after)) = rest.split_first_chunk::<8>() else { break };
+                    let Some((state, after)) = after.split_first_chunk::<8>() else { break };
+                    rest = after;
+                    name.clear();
+                    name.extend_from_slice(part);
+                    name.extend_from_slice(key);
+                    if self.bytes.is_some() {
+                        let Some((label, after)) = rest.split_first_chunk::<4>() else { break };
+                        let Some((len, after)) = after.split_first_chunk::<4>() else { break };
+                        let len = u32::from_le_bytes(*len) as usize;
+                        let Some((bytes, after)) = after.split_at_checked(len) else { break };
+                        rest = after;
+                        name.extend_from_slice(label);
+                        name.extend_from_slice(bytes);
+                    }
+                    each(&name, u64::from_le_bytes(*state));
+                }
+            }
+            Ok(())
+        }));
+    }
+
     /// A table as one was written: of the same parts, and of its size, or smaller if the plan has a limit that this would pass.
     ///
     /// Nobody knows the table as yet, so states that are older than what calls would publish may come into it. `most`: the greatest state.

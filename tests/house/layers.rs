@@ -285,15 +285,20 @@ fn the_house_stands() {
 #[test]
 fn the_shells_stand() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let manifest = fs::read_to_string(root.join("ffi/Cargo.toml")).expect("readable");
-    let (_, rest) = manifest.split_once("\n[dependencies]\n").expect("dependencies");
-    let needed = rest.lines().take_while(|line| !line.starts_with('['));
-    let needed: Vec<&str> = needed.filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
-    assert_eq!(needed, ["windlass"]);
+    for shell in ["ffi", "module"] {
+        let manifest = fs::read_to_string(root.join(shell).join("Cargo.toml")).expect("readable");
+        let (_, rest) = manifest.split_once("\n[dependencies]\n").expect("dependencies");
+        let needed = rest.lines().take_while(|line| !line.starts_with('['));
+        let needed: Vec<&str> = needed.filter_map(|line| Some(line.split_once('=')?.0.trim())).collect();
+        assert_eq!(needed, ["windlass"], "{shell}");
+    }
 
-    for (shell, first, has_unsafe) in
-        [("ffi", "boundary.rs", true), ("cli", "main.rs", false), ("remote", "remote.rs", false)]
-    {
+    for (shell, first, has_unsafe) in [
+        ("ffi", "boundary.rs", true),
+        ("cli", "main.rs", false),
+        ("module", "boundary.rs", true),
+        ("remote", "remote.rs", false),
+    ] {
         let sources = sources(&root.join(shell).join("src"), "");
         assert!(sources.iter().any(|(path, _)| path == first), "{shell}/src/{first} is not found");
         for (path, source) in sources {
@@ -303,10 +308,39 @@ fn the_shells_stand() {
                 let words: Vec<&str> = named.path.iter().map(String::as_str).collect();
                 PRIMITIVES.contains(&words[0]) || words.starts_with(&["std", "sync", "atomic"])
             };
-            let found = named.iter().find(|named| shell == "ffi" && atomic(named));
+            let found = named.iter().find(|named| ["ffi", "module"].contains(&shell) && atomic(named));
             assert!(found.is_none(), "{shell}/src/{path}: {found:?}");
         }
     }
+}
+
+/// Within the module: what it does with the server's pointers is in few files, and commands are not among them.
+#[test]
+fn the_module_stands() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("module/src");
+    let with_unsafe = ["raw", "memory", "server", "types", "load", "verbs"];
+    // Lowest first; a structure is what is neither.
+    let low = ["boundary", "raw", "memory", "reply", "types", "server", "call"];
+    let high = ["info", "load", "verbs", "lib"];
+    let mut structures = 0;
+    for (path, source) in sources(&root, "") {
+        let module = path.split(['/', '.']).next().unwrap_or_default();
+        let (named, unsafes) = read(&source);
+        assert!(unsafes.is_empty() || with_unsafe.contains(&module), "module/src/{path}: unsafe");
+        if high.contains(&module) {
+            continue;
+        }
+        let level = |name: &str| low.iter().position(|&low| low == name).unwrap_or(low.len());
+        structures += u32::from(level(module) == low.len());
+        for named in named {
+            let [first, target, ..] = named.path.as_slice() else { continue };
+            // Hot keys are counted keys, here as in the core.
+            let is_count = (module, target.as_str()) == ("topk", "count");
+            let up = first == "crate" && target != module && level(target) >= level(module) && !is_count;
+            assert!(!up, "module/src/{path}: {named:?} leads up or sideways");
+        }
+    }
+    assert_eq!(structures, 6);
 }
 
 /// Within the client: what a structure is asked goes through the connection, which knows none of them; and nobody but the connection, and the probe that

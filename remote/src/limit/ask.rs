@@ -1,6 +1,9 @@
 //! What is asked of the engine about limits, and what it says.
 
-use super::rule::{Rule, unexpected};
+use super::{
+    module::Module,
+    rule::{Rule, unexpected},
+};
 use crate::{
     connection::{Call, Reply},
     error::RemoteError,
@@ -27,6 +30,8 @@ pub(crate) enum Tier {
     Bounded,
     /// .. `MULTI; INCRBY; PEXPIRE NX; EXEC`, from 7.0 on: what is refused counts as well.
     Counted,
+    /// By windlass' module.
+    Module(Module),
 }
 
 /// A question.
@@ -90,7 +95,11 @@ impl Rule {
 
 impl Tier {
     pub(super) fn key(self, rule: &Rule, namespace: &Namespace, client: &[u8], at: bool) -> Vec<u8> {
-        let kind = if self == Tier::Script { rule.kind(at) } else { Kind::Limit("ln") };
+        let kind = match self {
+            Tier::Script => rule.kind(at),
+            Tier::Module(_) => Kind::Limit("lm"),
+            Tier::Bounded | Tier::Counted => Kind::Limit("ln"),
+        };
         namespace.item(kind, client)
     }
 
@@ -109,6 +118,10 @@ impl Tier {
             arguments.extend(rule_words(rule));
             return Call::script(key, script, arguments, repeatable);
         }
+        if let Tier::Module(module) = self {
+            let command = module.command(&key, ask);
+            return Call::native(key, command, repeatable);
+        }
         let [limit, window, _] = rule.numbers();
         let millis = window.div_ceil(1000);
         let command = |name: &str| {
@@ -124,7 +137,7 @@ impl Tier {
                 add.arg("BYINT").arg(ask.least).arg("UBOUND").arg(limit).arg("PX").arg(millis).arg("ENX");
                 commands.push(add);
             }
-            Tier::Counted | Tier::Script => {
+            Tier::Counted | Tier::Script | Tier::Module(_) => {
                 let mut add = command("INCRBY");
                 add.arg(ask.least);
                 let mut end = command("PEXPIRE");
@@ -137,6 +150,9 @@ impl Tier {
     }
 
     pub(super) fn told(self, rule: &Rule, reply: &Reply, ask: &Ask) -> Result<Told, RemoteError> {
+        if let Tier::Module(_) = self {
+            return super::module::told(&reply.value, ask).ok_or_else(|| unexpected(&reply.value));
+        }
         let stands = match self {
             Tier::Script => {
                 let (taken, stands) = read(&reply.value).ok_or_else(|| unexpected(&reply.value))?;

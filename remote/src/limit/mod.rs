@@ -4,6 +4,7 @@ mod ask;
 mod builder;
 mod denied;
 mod held;
+mod module;
 mod rule;
 mod set;
 mod stats;

@@ -6,6 +6,7 @@ mod failures;
 mod golden;
 mod load;
 mod modes;
+mod module;
 mod native;
 mod sets;
 
