@@ -1,7 +1,8 @@
 //! By windlass' module: the same answers as by script.
 
-use super::{ALGORITHMS, connect};
+use super::connect;
 use crate::{
+    algorithms::ALGORITHMS,
     module::with_module,
     servers::{Server, available},
 };
