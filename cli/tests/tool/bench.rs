@@ -18,7 +18,8 @@ fn a_table_and_a_plot() {
     for (line, name) in lines[3..].iter().zip(NAMES) {
         let words: Vec<&str> = line.split_whitespace().collect();
         assert_eq!((words[0], words.len()), (name, 11), "{line}");
-        assert!(words[1..9].iter().all(|number| number.parse::<f64>().unwrap() > 0.0), "{line}");
+        // (A machine with other things to do may come to 0.0 M/s.)
+        assert!(words[1..9].iter().all(|number| number.parse::<f64>().unwrap() >= 0.0), "{line}");
     }
     assert_eq!(lines.len(), 3 + NAMES.len());
     assert!(run.err.ends_with("All answers were right.\n"), "{}", run.err);
