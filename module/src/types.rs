@@ -423,6 +423,15 @@ mod tests {
         }
     }
 
+    /// What was written once is read for ever.
+    #[test]
+    fn a_head_of_version_0() {
+        let mut bytes = Vec::new();
+        write_head([600_000], &mut bytes).expect("room");
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "c0270900000000003d6f833a18404abb");
+    }
+
     #[test]
     fn heads() {
         let mut bytes = Vec::new();
