@@ -95,7 +95,6 @@ fn stands(limiter: &Limiter, now: u64) -> (u64, u64) {
 
 impl Value for LimitKey {
     const NAME: &'static CStr = c"wlm-limit";
-    const HAS_SECRET: bool = false;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
@@ -258,7 +257,8 @@ mod tests {
                 assert_eq!(word, "LOG", "of more permits than it was built for");
                 continue;
             }
-            let again: LimitKey = types::from_bytes(&types::to_bytes(&key)).expect("its own bytes");
+            let again: LimitKey =
+                types::from_bytes(&types::to_bytes(&key), LimitKey::load).expect("its own bytes");
             assert_eq!(again.limiter.quota(), key.limiter.quota(), "{word}");
             assert_eq!(again.newest, key.newest, "{word}");
             for later in [0, 1, 1_000_000, 30_000_000, 150_000_000, 600_000_000] {
