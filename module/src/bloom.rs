@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{BloomBuilder, RotatingBloom, Verdict};
+use windlass::{BloomBuilder, RotatingBloom, Seed, Verdict};
 
 /// What a filter is made for.
 #[derive(Clone, Copy, PartialEq)]
@@ -91,11 +91,27 @@ impl BloomKey {
 
 impl Value for BloomKey {
     const NAME: &'static CStr = c"wlm-bloom";
-    const HAS_SECRET: bool = true;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
         &REGISTERED
+    }
+
+    fn seed(&self) -> Option<Vec<u8>> {
+        Some(types::head([
+            self.settings.window,
+            self.settings.panes,
+            self.settings.error.to_bits(),
+            self.settings.ids,
+            self.seen.seed().0,
+        ]))
+    }
+
+    fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
+        let [window, panes, error, ids, seed] = types::read_head(input)?;
+        let settings = Settings { window, panes, error: f64::from_bits(error), ids };
+        let seen = settings.builder().seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        Ok(BloomKey { settings, newest: 0, seen })
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {

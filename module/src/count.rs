@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Added, CounterBuilder, WindowedCounter};
+use windlass::{Added, CounterBuilder, Seed, WindowedCounter};
 
 /// Keys that there is room for at first. It grows.
 const KEYS: usize = 100;
@@ -50,11 +50,20 @@ impl CountKey {
 
 impl Value for CountKey {
     const NAME: &'static CStr = c"wlm-count";
-    const HAS_SECRET: bool = true;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
         &REGISTERED
+    }
+
+    fn seed(&self) -> Option<Vec<u8>> {
+        Some(types::head([self.window, self.pane, self.counter.seed().0]))
+    }
+
+    fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
+        let [window, pane, seed] = types::read_head(input)?;
+        let counter = builder(window, pane).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        Ok(CountKey { window, pane, newest: 0, counter })
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {

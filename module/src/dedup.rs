@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Claim, Dedup, DedupBuilder, KeyHash, Outcome, Refused, Ticket, Verdict};
+use windlass::{Claim, Dedup, DedupBuilder, KeyHash, Outcome, Refused, Seed, Ticket, Verdict};
 
 /// Ids that a key has room for at first. It grows.
 const IDS: usize = 100;
@@ -47,11 +47,20 @@ impl DedupKey {
 
 impl Value for DedupKey {
     const NAME: &'static CStr = c"wlm-dedup";
-    const HAS_SECRET: bool = true;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
         &REGISTERED
+    }
+
+    fn seed(&self) -> Option<Vec<u8>> {
+        Some(types::head([self.window, self.dedup.seed().0]))
+    }
+
+    fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
+        let [window, seed] = types::read_head(input)?;
+        let dedup = builder(window).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        Ok(DedupKey { window, newest: 0, dedup })
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {

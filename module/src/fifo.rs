@@ -4,14 +4,14 @@ use crate::{
     call::{Call, micros, tick},
     reply::{Answer, Failure, Reply},
     server::Sent,
-    types::{Registered, Value},
+    types::{self, Registered, Value},
 };
 use std::{
     ffi::CStr,
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Entry, FifoBuilder, FifoIndex, PushRefused, Pushed};
+use windlass::{Entry, FifoBuilder, FifoIndex, PushRefused, Pushed, Seed};
 
 /// Entries that there is room for at first.
 const ENTRIES: usize = 1000;
@@ -56,11 +56,20 @@ fn bytes_of(entry: &Entry<Vec<u8>>) -> usize {
 
 impl Value for FifoKey {
     const NAME: &'static CStr = c"wlm-queue";
-    const HAS_SECRET: bool = true;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
         &REGISTERED
+    }
+
+    fn seed(&self) -> Option<Vec<u8>> {
+        Some(types::head([self.queue.seed().0]))
+    }
+
+    fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
+        let [seed] = types::read_head(input)?;
+        let queue = builder().seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        Ok(FifoKey { newest: 0, bytes: 0, queue })
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -8,7 +8,7 @@ use crate::{
     fifo::FifoKey,
     limit::LimitKey,
     reply::{Answer, Failure, Reply},
-    server::{Key, Sent},
+    server::Sent,
     topk::TopKey,
     types::{self, Parts, Value},
 };
@@ -51,11 +51,13 @@ pub(crate) fn info(call: &mut Call<'_>) -> Answer {
     Err(Failure::WrongType)
 }
 
-/// `key type [PART] bytes`: makes the key of what a value of that type was saved as. Of parts, those before the last are kept until it comes.
+/// `key type [PART | NEW] bytes`: makes the key of what a value of that type was saved as. Of parts, those before the last are kept until it comes; a new one is made of
+/// its settings and its seed.
 pub(crate) fn load(call: &mut Call<'_>) -> Answer {
     let (kind, last) = (call.word(1)?, call.words.len() - 1);
-    let is_part = last == 3;
-    if is_part && !call.word(2)?.is("PART") {
+    let option = (last == 3).then(|| call.word(2)).transpose()?;
+    let (is_part, is_new) = (option.is_some_and(|o| o.is("PART")), option.is_some_and(|o| o.is("NEW")));
+    if option.is_some() && !is_part && !is_new {
         return Err(Failure::Told("ERR syntax error".into()));
     }
     let bytes = call.word(last)?.bytes();
@@ -76,14 +78,10 @@ pub(crate) fn load(call: &mut Call<'_>) -> Answer {
     });
     let bytes = whole.as_deref().unwrap_or(bytes);
     each_type!(T => (kind.bytes() == T::NAME.to_bytes()).then(|| {
-        set::<T>(&mut key, bytes)?;
+        key.set(types::from_bytes(bytes, if is_new { T::of_seed } else { T::load })?)?;
         sent(call)
     }));
     Err(Failure::new("a type that is not known"))
-}
-
-fn set<T: Value>(key: &mut Key<'_>, bytes: &[u8]) -> Result<(), Failure> {
-    key.set(types::from_bytes::<T>(bytes)?)
 }
 
 /// As it came: it says everything.

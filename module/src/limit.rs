@@ -23,6 +23,9 @@ const ALGORITHMS: [(&str, Algorithm); 6] = [
     ("LOG", Algorithm::SlidingLog),
 ];
 
+/// Words before the options.
+const OPTIONS: usize = 4;
+
 pub(crate) struct LimitKey {
     /// Of [`ALGORITHMS`].
     algorithm: u64,
@@ -92,7 +95,6 @@ fn stands(limiter: &Limiter, now: u64) -> (u64, u64) {
 
 impl Value for LimitKey {
     const NAME: &'static CStr = c"wlm-limit";
-    const HAS_SECRET: bool = false;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
@@ -181,8 +183,10 @@ pub(crate) fn limit(call: &mut Call<'_>) -> Answer {
             key.expire_at(now.saturating_add(reset).div_ceil(1000) + 1);
         }
         let end = ends.then_some(Sent::Text("ENDS"));
-        let words = call.words.iter().filter(|word| !word.is("ENDS"));
-        call.changed_by(now, words.map(|&word| Sent::Word(word)).chain(end))?;
+        // (A key may have that name.)
+        let is_option = |at: usize, word: &Word<'_>| at >= OPTIONS && word.is("ENDS");
+        let words = call.words.iter().enumerate().filter(|(at, word)| !is_option(*at, word));
+        call.changed_by(now, words.map(|(_, &word)| Sent::Word(word)).chain(end))?;
     }
     answer
 }
@@ -217,7 +221,7 @@ fn asked(call: &Call<'_>) -> Result<Asked, Failure> {
     let permits = call.number(2, "limit", 1, u64::MAX >> 1)?;
     let per = Duration::from_millis(call.millis(3, "window-ms")?);
     let (mut burst, mut cost, mut looks, mut ends) = (None, 1, false, false);
-    let mut options = call.rest(4).iter();
+    let mut options = call.rest(OPTIONS).iter();
     let number = |word: Option<&Word<'_>>, name, least| match word {
         Some(&word) => in_range(word, name, least, u64::MAX >> 1),
         None => Err(Failure::Told("ERR syntax error".into())),
@@ -253,7 +257,8 @@ mod tests {
                 assert_eq!(word, "LOG", "of more permits than it was built for");
                 continue;
             }
-            let again: LimitKey = types::from_bytes(&types::to_bytes(&key)).expect("its own bytes");
+            let again: LimitKey =
+                types::from_bytes(&types::to_bytes(&key), LimitKey::load).expect("its own bytes");
             assert_eq!(again.limiter.quota(), key.limiter.quota(), "{word}");
             assert_eq!(again.newest, key.newest, "{word}");
             for later in [0, 1, 1_000_000, 30_000_000, 150_000_000, 600_000_000] {

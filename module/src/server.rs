@@ -290,13 +290,12 @@ impl Key<'_> {
         let new = self.is_empty();
         if new {
             let value = make()?;
-            if T::HAS_SECRET {
-                let bytes = types::to_bytes(&value);
-                let words = [Sent::Word(self.name), Sent::Text(types::name::<T>()), Sent::Bytes(&bytes)];
-                self.set(value)?;
-                self.server.replicate_load(words.into_iter());
-            } else {
-                self.set(value)?;
+            let seed = value.seed();
+            self.set(value)?;
+            if let Some(seed) = seed {
+                let settings = [Sent::Text("NEW"), Sent::Bytes(&seed)];
+                let words = [Sent::Word(self.name), Sent::Text(types::name::<T>())];
+                self.server.replicate_load(words.into_iter().chain(settings));
             }
             self.server.notify(c"wl.created", self.name);
         }

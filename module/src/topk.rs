@@ -11,7 +11,7 @@ use std::{
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Added, TopK, TopKBuilder, TopRow};
+use windlass::{Added, Seed, TopK, TopKBuilder, TopRow};
 
 /// Keys of a list, at most.
 const LISTED: u64 = 10_000;
@@ -35,6 +35,10 @@ fn builder(window: u64, pane: u64, k: u64) -> TopKBuilder {
         .max_memory(u64::MAX)
 }
 
+fn listed(k: u64) -> Result<u64, String> {
+    if (1..=LISTED).contains(&k) { Ok(k) } else { Err(format!("lists of {k} keys")) }
+}
+
 impl TopKey {
     fn new(window: u64, pane: u64, k: u64) -> Result<TopKey, Failure> {
         Ok(TopKey { window, pane, k, newest: 0, top: builder(window, pane, k).build()? })
@@ -55,11 +59,21 @@ impl TopKey {
 
 impl Value for TopKey {
     const NAME: &'static CStr = c"wlm-top-k";
-    const HAS_SECRET: bool = true;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
         &REGISTERED
+    }
+
+    fn seed(&self) -> Option<Vec<u8>> {
+        Some(types::head([self.window, self.pane, self.k, self.top.seed().0]))
+    }
+
+    fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
+        let [window, pane, k, seed] = types::read_head(input)?;
+        let top =
+            builder(window, pane, listed(k)?).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        Ok(TopKey { window, pane, k, newest: 0, top })
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -70,11 +84,9 @@ impl Value for TopKey {
 
     fn load(input: &mut dyn Read) -> Result<TopKey, String> {
         let [window, pane, k] = types::read_head(input)?;
-        if !(1..=LISTED).contains(&k) {
-            return Err(format!("lists of {k} keys"));
-        }
-        let restored =
-            builder(window, pane, k).restore(input, Duration::ZERO).map_err(|error| error.to_string())?;
+        let restored = builder(window, pane, listed(k)?)
+            .restore(input, Duration::ZERO)
+            .map_err(|error| error.to_string())?;
         Ok(TopKey { window, pane, k, newest: micros(restored.resumed), top: restored.structure })
     }
 

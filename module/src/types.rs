@@ -24,10 +24,17 @@ use windlass::Seed;
 pub(crate) trait Value: Send + Sized + 'static {
     /// Nine characters, which no other module's type may have.
     const NAME: &'static CStr;
-    /// Whether it is made with a random seed, which replicas have to be sent.
-    const HAS_SECRET: bool;
-
     fn registered() -> &'static Registered;
+
+    /// Of a new one: its settings and its random seed, for replicas to make it of. `None`: there is nothing random in it.
+    fn seed(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    /// A new one of what [`Value::seed`] gave.
+    fn of_seed(_: &mut dyn Read) -> Result<Self, String> {
+        Err("there is nothing random in it".to_owned())
+    }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()>;
 
@@ -48,7 +55,6 @@ pub(crate) struct Parts(pub(crate) Vec<u8>);
 
 impl Value for Parts {
     const NAME: &'static CStr = c"wlm-parts";
-    const HAS_SECRET: bool = false;
 
     fn registered() -> &'static Registered {
         static REGISTERED: Registered = Registered::new();
@@ -113,9 +119,12 @@ pub(crate) fn to_bytes<T: Value>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// A value of all of these bytes.
-pub(crate) fn from_bytes<T: Value>(mut bytes: &[u8]) -> Result<T, Failure> {
-    let value = T::load(&mut bytes).map_err(Failure::new)?;
+/// A value of all of these bytes, as [`Value::load`] and [`Value::of_seed`] read them.
+pub(crate) fn from_bytes<T: Value>(
+    mut bytes: &[u8],
+    read: impl FnOnce(&mut dyn Read) -> Result<T, String>,
+) -> Result<T, Failure> {
+    let value = read(&mut bytes).map_err(Failure::new)?;
     if !bytes.is_empty() {
         return Err(Failure::new("bytes behind the end of the value"));
     }
@@ -127,6 +136,14 @@ pub(crate) fn write_head<const N: usize>(numbers: [u64; N], out: &mut dyn Write)
     let head: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
     out.write_all(&head)?;
     out.write_all(&Seed(N as u64).hash(&head[..]).lo.to_le_bytes())
+}
+
+/// The same as bytes.
+pub(crate) fn head<const N: usize>(numbers: [u64; N]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A Vec takes everything.
+    drop(write_head(numbers, &mut bytes));
+    bytes
 }
 
 pub(crate) fn read_head<const N: usize>(input: &mut dyn Read) -> Result<[u64; N], String> {
@@ -376,7 +393,7 @@ unsafe extern "C" fn copy<T: Value>(
     guarded(null_mut(), || {
         // SAFETY: the server's call.
         let Some(value) = (unsafe { borrowed::<T>(value) }) else { return null_mut() };
-        match from_bytes::<T>(&to_bytes(value)) {
+        match from_bytes::<T>(&to_bytes(value), T::load) {
             Ok(value) => Box::into_raw(Box::new(value)).cast(),
             Err(_) => null_mut(),
         }
@@ -392,7 +409,6 @@ mod tests {
         struct Bytes(Vec<u8>, usize);
         impl Value for Bytes {
             const NAME: &'static CStr = c"wlm-bytes";
-            const HAS_SECRET: bool = false;
             fn registered() -> &'static Registered {
                 static REGISTERED: Registered = Registered::new();
                 &REGISTERED
@@ -421,6 +437,15 @@ mod tests {
                 assert_eq!(last.is_empty(), len == 0, "the last one is not empty");
             }
         }
+    }
+
+    /// What was written once is read for ever.
+    #[test]
+    fn a_head_of_version_0() {
+        let mut bytes = Vec::new();
+        write_head([600_000], &mut bytes).expect("room");
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "c0270900000000003d6f833a18404abb");
     }
 
     #[test]

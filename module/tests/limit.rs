@@ -107,6 +107,26 @@ fn other_quotas() {
     assert_eq!(server.digest("k"), replica.digest("k"));
 }
 
+/// When a key ends, a replica is told; by logical time none does.
+#[test]
+fn replicas_know_when_keys_end() {
+    let Some(mut server) = loaded(&[]) else { return };
+    let mut replica = server.follower(&[]);
+    // (Words of commands as keys.)
+    for key in ["l", "ENDS", "PEEK", "COST"] {
+        server.told(&format!("WL.LIMIT {key} GCRA 2 600000000 COST 2"));
+        server.told(&format!("WL.AT 5 LIMIT at-{key} GCRA 2 600000000 COST 2"));
+    }
+    until_followed(&mut server, &mut replica);
+    for key in ["l", "ENDS", "PEEK", "COST"] {
+        let ends = server.told(&format!("PEXPIRETIME {key}"));
+        assert!(matches!(ends, Value::Int(1..)), "{ends:?}");
+        assert_eq!(replica.told(&format!("PEXPIRETIME {key}")), ends, "{key}");
+        assert_eq!(replica.told(&format!("PEXPIRETIME at-{key}")), Value::Int(-1), "{key}");
+        assert_eq!(server.digest(key), replica.digest(key), "{key}");
+    }
+}
+
 #[test]
 fn as_the_core_decides() {
     let Some(mut server) = loaded(&[]) else { return };

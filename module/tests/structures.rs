@@ -44,7 +44,7 @@ fn with_replica(keys: &[&str], test: impl FnOnce(&mut Loaded)) {
 
 #[test]
 fn filters() {
-    with_replica(&["added", "observed"], |server| {
+    with_replica(&["added", "observed", "large"], |server| {
         assert_eq!(server.numbers("WL.BLOOM.CHECK nothing a"), [0]);
         let mut random = Random(1);
         let mut last: std::collections::HashMap<u64, (u64, u64)> = Default::default();
@@ -69,6 +69,17 @@ fn filters() {
             assert_eq!(server.numbers(&format!("WL.AT {at} BLOOM.CHECK added {id}")), [1]);
         }
         assert!(errors <= asked / 100, "{errors} of {asked}");
+        // What a new one is told of is small, however large it is.
+        let said = |server: &mut Loaded| {
+            let info = text(&server.told("INFO replication"));
+            let line = info.lines().find_map(|line| line.strip_prefix("master_repl_offset:"));
+            line.and_then(|offset| offset.trim().parse::<u64>().ok()).expect("an offset")
+        };
+        let before = said(server);
+        server.told("WL.BLOOM.ADD large 1000 4 0.001 1000000 a");
+        assert!(number(&server.told("MEMORY USAGE large")) > 1_000_000);
+        let sent = said(server) - before;
+        assert!(sent < 1000, "{sent} bytes");
         let memory = number(&server.told("MEMORY USAGE added"));
         assert!((1000..100_000).contains(&memory), "{memory} bytes");
         for (words, why) in [
