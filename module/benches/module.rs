@@ -24,6 +24,7 @@ const DEPTH: &str = "32";
 
 /// The limit of `windlass-remote` by script, as it is sent.
 const SCRIPT: &str = concat!(
+    include_str!("../../remote/lua/now.lua"),
     include_str!("../../remote/lua/limit/head.lua"),
     include_str!("../../remote/lua/limit/tat.lua"),
     include_str!("../../remote/lua/limit/main.lua"),
