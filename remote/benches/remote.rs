@@ -45,9 +45,13 @@ fn main() {
         let events = if depth == 1 { events / 4 } else { events };
         let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
         for _ in 0..rounds {
-            let mut note = |name, figure| match rows.iter_mut().find(|(other, _)| *other == name) {
-                Some((_, figures)) => figures.push(figure),
-                None => rows.push((name, vec![figure])),
+            let mut note = |name, figure| {
+                // Each begins with an empty server: keys that are there already make it slower.
+                server.cli(&["FLUSHALL"]);
+                match rows.iter_mut().find(|(other, _)| *other == name) {
+                    Some((_, figures)) => figures.push(figure),
+                    None => rows.push((name, vec![figure])),
+                }
             };
             note("redis-benchmark SET NX PX", redis_benchmark(&server, depth, events));
             note("all new", runtime.block_on(windlass(&server, Kind::New, depth, events)));
@@ -60,7 +64,6 @@ fn main() {
                 "half are repeats, known here",
                 runtime.block_on(windlass(&server, Kind::Known, depth, events)),
             );
-            server.cli(&["FLUSHALL"]);
         }
         let median = |figures: &mut Vec<f64>| {
             figures.sort_by(f64::total_cmp);
