@@ -81,6 +81,8 @@ pub use limit::{
     RateLimitPolicy, Reservation, Reserved, SetAdmission, Settled,
 };
 pub use maintain::{Maintain, Maintainer};
+#[doc(hidden)]
+pub use mem::take_all_from_the_allocator;
 pub use pane::Rotation;
 pub use time::{Clock, ManualClock, Tick, Window};
 pub use topk::{

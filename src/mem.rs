@@ -7,7 +7,7 @@ use std::{
     alloc::{Layout, alloc_zeroed, dealloc},
     ops::{Deref, Range},
     ptr::NonNull,
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// From here on an array starts at a huge page's border and asks for huge pages: a random access then seldom misses the
@@ -90,7 +90,7 @@ pub(crate) struct Slab<T: Zeroable> {
 /// Whose the memory of an array is.
 enum Owner {
     /// The array's.
-    Allocated { allocation: NonNull<u8>, layout: Layout, _share: Share },
+    Allocated { allocation: Zeroed, layout: Layout, _share: Share },
     /// A file's.
     #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
     Mapped { _file: Arc<Mapped> },
@@ -107,15 +107,18 @@ impl<T: Zeroable> Slab<T> {
     pub(crate) fn new(len: usize, budget: &Arc<Budget>) -> Option<Slab<T>> {
         let bytes = len.checked_mul(size_of::<T>()).filter(|&b| b > 0)?;
         let share = budget.take(bytes as u64)?;
-        let align = if bytes >= HUGE { HUGE } else { align_of::<T>().max(64) };
+        let huge = bytes >= HUGE && ALLOCATOR.get().is_none();
+        let align = if huge { HUGE } else { align_of::<T>().max(64) };
         // More than needed, with an alignment of 16: then the allocator hands out untouched pages (calloc), where for a
         // larger alignment it would clear, and so touch, every one.
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
         let allocation = zeroed(layout)?;
-        let skip = allocation.align_offset(align);
+        let skip = allocation.start.align_offset(align);
         // SAFETY: skip < align, and bytes + align were allocated.
-        let items = unsafe { allocation.add(skip) };
-        ask_for_huge_pages(items, bytes);
+        let items = unsafe { allocation.start.add(skip) };
+        if huge {
+            ask_for_huge_pages(items, bytes);
+        }
         let owner = Owner::Allocated { allocation, layout, _share: share };
         Some(Slab { items: items.cast(), len, owner })
     }
@@ -125,7 +128,7 @@ impl<T: Zeroable> Slab<T> {
         let layout = Layout::array::<T>(len).ok().filter(|l| l.size() > 0)?;
         let share = budget.take(layout.size() as u64)?;
         let allocation = zeroed(layout)?;
-        let items = allocation.cast::<T>();
+        let items = allocation.start.cast::<T>();
         for i in 0..len {
             // SAFETY: i < len, of what was allocated.
             let item = unsafe { items.add(i) };
@@ -172,7 +175,7 @@ impl<T: Zeroable> Drop for Slab<T> {
         }
         match &self.owner {
             // SAFETY: allocated in `new` with this layout, and nobody uses it any more.
-            Owner::Allocated { allocation, layout, .. } => unsafe { give_back(*allocation, *layout) },
+            Owner::Allocated { allocation, layout, .. } => unsafe { give_back(allocation, *layout) },
             #[cfg(all(feature = "mmap", unix, not(windlass_loom)))]
             Owner::Mapped { .. } => {}
         }
@@ -295,34 +298,52 @@ impl<T: Zeroable> Deref for Part<T> {
 #[cfg(target_os = "linux")]
 const MAPPED: usize = if cfg!(any(windlass_loom, miri)) { isize::MAX.unsigned_abs() } else { HUGE };
 
+/// Set: never.
+static ALLOCATOR: OnceLock<()> = OnceLock::new();
+
+/// From now on large arrays, too, come from the global allocator: for a library in a process whose allocator counts what there is. They have no huge pages then.
+#[doc(hidden)]
+pub fn take_all_from_the_allocator() {
+    ALLOCATOR.get_or_init(|| ());
+}
+
+/// Memory that was all zero.
+struct Zeroed {
+    start: NonNull<u8>,
+    /// From the system itself.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    mapped: bool,
+}
+
 /// `None` if there is not so much, or the size is 0.
-fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
+fn zeroed(layout: Layout) -> Option<Zeroed> {
     if layout.size() == 0 {
         return None;
     }
     #[cfg(target_os = "linux")]
-    if layout.size() >= MAPPED {
+    if layout.size() >= MAPPED && ALLOCATOR.get().is_none() {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: fresh pages, wherever the system wants them.
         let pages = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), protection, flags, -1, 0) };
-        return NonNull::new(pages.cast()).filter(|_| pages != libc::MAP_FAILED);
+        let start = NonNull::new(pages.cast()).filter(|_| pages != libc::MAP_FAILED)?;
+        return Some(Zeroed { start, mapped: true });
     }
     // SAFETY: the size is not 0.
-    NonNull::new(unsafe { alloc_zeroed(layout) })
+    Some(Zeroed { start: NonNull::new(unsafe { alloc_zeroed(layout) })?, mapped: false })
 }
 
 /// # Safety
 /// It came from [`zeroed`] with this layout, and nobody uses it any more.
-unsafe fn give_back(allocation: NonNull<u8>, layout: Layout) {
+unsafe fn give_back(allocation: &Zeroed, layout: Layout) {
     #[cfg(target_os = "linux")]
-    if layout.size() >= MAPPED {
+    if allocation.mapped {
         // SAFETY: what was mapped, with this size.
-        unsafe { libc::munmap(allocation.as_ptr().cast(), layout.size()) };
+        unsafe { libc::munmap(allocation.start.as_ptr().cast(), layout.size()) };
         return;
     }
     // SAFETY: allocated with this layout.
-    unsafe { dealloc(allocation.as_ptr(), layout) };
+    unsafe { dealloc(allocation.start.as_ptr(), layout) };
 }
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(windlass_loom)))]

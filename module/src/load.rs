@@ -56,6 +56,8 @@ pub(crate) unsafe extern "C" fn RedisModule_OnLoad(
         unsafe { complain(get, ctx, missing) };
         return raw::ERR;
     };
+    // So that `maxmemory` counts tables as well.
+    windlass::take_all_from_the_allocator();
     guarded(raw::ERR, || {
         // SAFETY: the caller's promise; as long as this call.
         let Some(server) = (unsafe { Server::new(ctx) }) else { return raw::ERR };

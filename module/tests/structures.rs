@@ -294,3 +294,20 @@ fn kinds_do_not_mix() {
         assert!(server.refused(words).contains("WRONGTYPE"), "{words}");
     }
 }
+
+/// What tables take is the server's: `maxmemory` counts it.
+#[test]
+fn tables_are_counted() {
+    let Some(mut server) = loaded(&[]) else { return };
+    let used = |server: &mut Loaded| {
+        let info = text(&server.told("INFO memory"));
+        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
+        line.and_then(|bytes| bytes.trim().parse::<u64>().ok()).expect("a figure")
+    };
+    let before = used(&mut server);
+    server.told("WL.BLOOM.ADD large 600000 4 0.001 4000000 a");
+    let own = u64::try_from(number(&server.told("MEMORY USAGE large"))).expect("bytes");
+    assert!(own > 4 << 20, "{own} bytes: no large array");
+    let counted = used(&mut server) - before;
+    assert!(counted > own / 10 * 9, "{counted} of {own} bytes");
+}
