@@ -8,7 +8,7 @@ const PANE: u64 = 1000;
 const PANES: u64 = 9;
 
 /// What a writer holds back depends on whether keys share a place in its table: with this seed "a" and "b" do not.
-const SEED: Seed = Seed(1);
+const SEED: Seed = Seed(2);
 
 fn counter() -> WindowedCounter {
     let builder = WindowedCounter::builder(Window::last_n(PANES * PANE), Window::last_n(PANE));
