@@ -40,9 +40,14 @@ fn over_poisson(mean: f64, f: impl Fn(f64) -> f64) -> f64 {
         return f(0.0);
     }
     let mut log_p = -mean + from * mean.ln() - log_factorial(from);
-    let (mut i, mut sum) = (from, 0.0);
+    let (mut i, mut sum, mut last) = (from, 0.0, 0.0);
     while i <= to {
-        sum += log_p.exp() * f(i);
+        let term = log_p.exp() * f(i);
+        // Terms rise and fall once: none that comes now is more than the rounding of the sum.
+        if i > mean && term < last && sum + term == sum {
+            break;
+        }
+        (sum, last) = (sum + term, term);
         i += 1.0;
         log_p += (mean / i).ln();
     }

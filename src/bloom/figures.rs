@@ -156,7 +156,7 @@ impl RotatingBloom {
         let (bits, rows) = self.plan.layout.shape().unwrap_or((64, 1));
         let probes = self.plan.probes / u32::try_from(rows).unwrap_or(1);
         let mut active_pane = 0;
-        let blocks = (SAMPLE / self.plan.panes as u64).clamp(128, 8192);
+        let blocks = (SAMPLE / self.plan.panes as u64).clamp(512, 8192);
         let (mut none, mut fullest) = (1.0, None::<f64>);
         let panes: Vec<PaneStats> = panes
             .enumerate()

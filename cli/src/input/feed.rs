@@ -2,10 +2,7 @@
 
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, atomic::AtomicU64},
     time::Instant,
     vec,
 };
@@ -168,7 +165,9 @@ impl Open {
             head.clear();
         }
         let source = &self.file.source;
-        let mut opened = source.open_at(place.offset, count.clone())?;
+        // (What is followed is opened once more, to be counted then.)
+        let counted = if self.follow.is_some() { Arc::default() } else { count.clone() };
+        let mut opened = source.open_at(place.offset, counted)?;
         (self.offset, self.lines) = (place.offset, place.lines);
         if place.cut {
             let is_lines = self.format == Format::Lines;
@@ -184,8 +183,6 @@ impl Open {
             self.lines += u64::from(taken > 0 && !is_lines);
         }
         if let Some(stop) = &self.follow {
-            // (Counted from there on once more.)
-            count.fetch_sub(self.offset, Relaxed);
             opened = source.follow_at(self.offset, count, stop)?;
         }
         self.blocks = Blocks::new(opened.bytes, borders(self.format), self.file.live);
