@@ -158,8 +158,9 @@ fn beside_others() {
             assert!(list.certified, "round {round}");
             let start = list.start.0;
             for row in &list.rows {
-                let key = row.key.number();
-                let of = |end: u64| 2 * (start..end).filter(|&tick| Some(key_of(tick)) == key).count() as u64;
+                let text = row.key.to_string();
+                let key: u64 = text.trim_start_matches('/').parse().expect("as they were made");
+                let of = |end: u64| 2 * (start..end).filter(|&tick| key_of(tick) == key).count() as u64;
                 let (low, high) = (of(before), of(after));
                 assert!((low..=high).contains(&row.count), "{}: {}, {low} to {high}", row.key, row.count);
             }

@@ -361,7 +361,9 @@ fn threads() {
     thread::scope(|scope| {
         for cell in &cells {
             scope.spawn(|| {
-                for _ in 0..EVENTS {
+                // On a busy machine until the reader has had its turn.
+                let goes_on = |&event: &u64| event < EVENTS || seen.load(Relaxed) == 0;
+                for _ in (0..100 * EVENTS).take_while(goes_on) {
                     let (guard, state) = (epoch::pin(), clock.fetch_add(1, Relaxed));
                     match arena.put(arena.slice(state), 3, &record(state), &guard) {
                         Ok(at) => cell.store(state << 32 | u64::from(at.0), Release),
