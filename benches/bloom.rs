@@ -21,6 +21,8 @@ mod support {
     pub(crate) mod filters;
     pub(crate) mod host;
     pub(crate) mod keys;
+    #[allow(dead_code, reason = "floor.rs takes the rest")]
+    pub(crate) mod lines;
     pub(crate) mod mix;
     pub(crate) mod race;
     pub(crate) mod ratios;

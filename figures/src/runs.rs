@@ -21,7 +21,7 @@ pub(crate) struct Run {
 }
 
 /// In the order of docs/performance.md.
-pub(crate) const RUNS: [Run; 16] = [
+pub(crate) const RUNS: [Run; 18] = [
     Run {
         name: "dedup",
         title: "Exact deduplication",
@@ -85,6 +85,12 @@ pub(crate) const RUNS: [Run; 16] = [
         groups: &[],
     },
     Run {
+        name: "floor",
+        title: "Beside what the machine allows",
+        arguments: &["bench", "--bench", "floor"],
+        groups: &[],
+    },
+    Run {
         name: "call",
         title: "From C and Go",
         arguments: &["bench", "-p", "windlass-ffi", "--bench", "call"],
@@ -94,6 +100,12 @@ pub(crate) const RUNS: [Run; 16] = [
         name: "remote",
         title: "Over Redis or Valkey",
         arguments: &["bench", "-p", "windlass-remote", "--bench", "remote"],
+        groups: &[],
+    },
+    Run {
+        name: "module",
+        title: "Inside the server",
+        arguments: &["bench", "-p", "windlass-module", "--bench", "module"],
         groups: &[],
     },
     Run {
