@@ -31,6 +31,8 @@
 //! **Answers, not errors.** Building checks everything and says what is allowed ([`ConfigError`]); after that nothing panics,
 //! and "no" is a value. Types are `Send + Sync` and used through `&self`; no guards are handed out.
 //!
+//! What to choose, how large, and what goes wrong: [`guide`].
+//!
 //! **Nothing is ever deleted; the window moves.** How that works is in `ARCHITECTURE.md` of the repository.
 
 // In models sizes are 1 or 0, and a guard of the epoch may be nothing to drop.
@@ -90,6 +92,10 @@ pub use topk::{
     TopKBuilder, TopKey, TopRow, TopSnapshot, TopStats, WireError,
 };
 pub use verdict::Verdict;
+
+#[cfg(any(doc, doctest))]
+#[doc = include_str!("../docs/guide.md")]
+pub mod guide {}
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

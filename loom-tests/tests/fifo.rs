@@ -349,3 +349,114 @@ fn a_snapshot_that_the_head_overtakes() {
 fn twin_overtaken_unawares() {
     with(Twin::BeOvertaken, read_behind_the_head);
 }
+
+/// An entry is removed while it is popped: one of the two has it.
+fn removed_or_popped() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(false, 1, 1));
+        fifo.push(1, 10).unwrap();
+        fifo.push(2, 20).unwrap();
+        let other = fifo.clone();
+        let other = thread::spawn(move || (other.pop(), other.rank(2)));
+        let mine = fifo.remove(1);
+        let (popped, rank) = other.join().unwrap();
+        match mine {
+            Some(value) => assert_eq!((value, popped), (10, Some(20)), "both have it"),
+            None => assert_eq!(popped, Some(10)),
+        }
+        assert!(rank.is_none_or(|rank| rank == 0), "{rank:?}");
+        let left = if mine.is_some() { vec![] } else { vec![20] };
+        assert_eq!(fifo.length(), left.len() as u64);
+        assert_eq!(drained(&fifo), left);
+    });
+}
+
+#[test]
+fn an_entry_is_removed_or_popped() {
+    removed_or_popped();
+}
+
+#[test]
+#[should_panic(expected = "both have it")]
+fn twin_removes_what_was_popped() {
+    with(Twin::RemoveBlindly, removed_or_popped);
+}
+
+/// A key is removed as soon as it is seen: its push has put it in once.
+fn removed_at_once() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(false, 1, 1));
+        let other = fifo.clone();
+        let other = thread::spawn(move || (other.remove(1), other.remove(1)));
+        assert!(matches!(fifo.push(1, 10).unwrap(), Pushed::New(_)));
+        let (first, second) = other.join().unwrap();
+        let out: Vec<u64> = [first, second].into_iter().flatten().chain(drained(&fifo)).collect();
+        assert_eq!(out, [10], "it comes back");
+        assert_eq!((fifo.length(), fifo.get(1)), (0, None));
+    });
+}
+
+#[test]
+fn what_is_removed_at_once_is_gone() {
+    removed_at_once();
+}
+
+#[test]
+#[should_panic(expected = "it comes back")]
+fn twin_removed_as_if_closed() {
+    with(Twin::RemoveAsHole, removed_at_once);
+}
+
+/// An entry is removed while it is moved: it is taken out where it was, or where it comes to.
+#[test]
+fn an_entry_is_removed_while_it_moves() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(true, 1, 1));
+        fifo.push(1, 10).unwrap();
+        let other = fifo.clone();
+        let other = thread::spawn(move || other.remove(1));
+        let mine = fifo.push(1, 11).unwrap();
+        let removed = other.join().unwrap();
+        let left = drained(&fifo);
+        match (mine, removed) {
+            (Pushed::Moved(_), Some(11)) => assert_eq!(left, []),
+            (Pushed::New(_), Some(10)) => assert_eq!(left, [11]),
+            other => panic!("{other:?}, {left:?}"),
+        }
+        assert_eq!((fifo.length(), fifo.get(1)), (0, None));
+    });
+}
+
+/// .. and while it is put in again.
+#[test]
+fn an_entry_is_removed_while_it_is_kept() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(false, 1, 1));
+        fifo.push(1, 10).unwrap();
+        let other = fifo.clone();
+        let other = thread::spawn(move || other.remove(1));
+        let mine = fifo.push(1, 11).unwrap();
+        assert_eq!(other.join().unwrap(), Some(10));
+        let left = drained(&fifo);
+        match mine {
+            Pushed::New(_) => assert_eq!(left, [11]),
+            Pushed::Present(_) => assert_eq!(left, []),
+            Pushed::Moved(_) => panic!("moved"),
+        }
+    });
+}
+
+/// Two remove one entry: one has it, and the one behind it comes next.
+#[test]
+fn two_remove_one() {
+    bounded(20, || {
+        let fifo = Arc::new(Fifo::new(false, 1, 1));
+        fifo.push(1, 10).unwrap();
+        fifo.push(2, 20).unwrap();
+        let other = fifo.clone();
+        let other = thread::spawn(move || other.remove(1));
+        let all: Vec<u64> = [fifo.remove(1), other.join().unwrap()].into_iter().flatten().collect();
+        assert_eq!((all, fifo.rank(2), fifo.length()), (vec![10], Some(0), 1));
+        assert_eq!(drained(&fifo), [20]);
+    });
+}

@@ -49,15 +49,15 @@ use std::fmt;
 /// ```
 ///
 /// # Guarantees
-/// - A key is there once. Of each key [`FifoIndex::push`], [`FifoIndex::pop`], [`FifoIndex::get`] and [`FifoIndex::peek`] are linearizable. Each entry is popped
-///   once at most, and entries are popped in the order of their numbers. A push takes its number within the call: of two of which one ended before the other began the
+/// - A key is there once. Of each key [`FifoIndex::push`], [`FifoIndex::pop`], [`FifoIndex::remove`], [`FifoIndex::get`] and [`FifoIndex::peek`] are linearizable. Each entry is popped
+///   or removed once at most, and entries are popped in the order of their numbers. A push takes its number within the call: of two of which one ended before the other began the
 ///   first has the lesser. (Of several keys together they are not linearizable: while a push is under way its number may be before that of another that is done, and its
 ///   key not yet there.)
 /// - No call waits for another. A push that has stalled between its number and its entry is passed over by pops, and takes another number. Reads
 ///   go through a fixed number of steps, but for one that meets a cell of the table just while it changes, or follows an entry that is being moved
 ///   for the second time: it looks again.
 /// - A rank is exact when nobody writes. While others do it is how many were ahead at a moment within the call, and up to one more for each push,
-///   move or pop that is under way: a push counts from its number on. It is never negative, and never more than the entries and the
+///   move, removal or pop that is under way: a push counts from its number on. It is never negative, and never more than the entries and the
 ///   pushes under way. [`FifoIndex::len`] is exact in the same sense.
 ///
 /// # Keys
@@ -74,12 +74,12 @@ use std::fmt;
 ///
 /// # Cost
 /// A rank and a value are two cache misses one after the other: the table's bucket (two adjacent lines), and the entry, which is one line
-/// with values of up to 8 bytes and keys of up to 21. A longer key takes memory of its own, and one more. With holes between head and entry (moved entries, pushes that
+/// with values of up to 8 bytes and keys of up to 21. A longer key takes memory of its own, and one more. With holes between head and entry (entries that were moved or removed, pushes that
 /// were passed over) a rank also adds up 64 to 4,096 entries at a time.
 ///
 /// # Memory
 /// 40 bytes in the table for each entry of the capacity, and for each that is there 56 and its value: 104 with values of 8 bytes. An entry that
-/// is moved leaves a hole until the head has passed it. There may be as many holes as the capacity has entries; then a push finds
+/// is moved or removed leaves a hole until the head has passed it. There may be as many holes as the capacity has entries; then a push finds
 /// it full. A segment that the head has passed is freed when the calls have ended that may look at it.
 pub struct FifoIndex<V: Clone + Send + Sync + 'static> {
     table: KeyTable,
@@ -243,7 +243,7 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         pushed
     }
 
-    /// The value of a key. `None`: it was never put in, or has been popped.
+    /// The value of a key. `None`: it was never put in, or has been popped or removed.
     #[inline]
     #[must_use]
     pub fn get(&self, key: impl Key) -> Option<V> {
@@ -254,7 +254,7 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         })
     }
 
-    /// How many entries are before a key's: 0 for the one that is popped next. `None`: it was never put in, or has been popped.
+    /// How many entries are before a key's: 0 for the one that is popped next. `None`: it was never put in, or has been popped or removed.
     #[inline]
     #[must_use]
     pub fn rank(&self, key: impl Key) -> Option<u64> {
@@ -293,6 +293,26 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         self.front(Front::Take, |record| wanted(&record.key, &record.value, Tick(record.stamp)))
     }
 
+    /// Takes the entry of a key out, wherever it is. `None`: it was never put in, or is there no more. Costs what [`FifoIndex::find`] does, and an exchange.
+    ///
+    /// ```
+    /// use windlass::FifoIndex;
+    ///
+    /// let waiting = FifoIndex::builder().capacity(1000).build()?;
+    /// for (key, value) in [("ann", 1), ("bob", 2), ("eve", 3)] {
+    ///     waiting.push(key, value).expect("there is room");
+    /// }
+    /// assert_eq!(waiting.remove("bob").map(|entry| entry.value), Some(2));
+    /// assert_eq!((waiting.rank("bob"), waiting.rank("eve"), waiting.len()), (None, Some(1), 2));
+    /// # Ok::<(), windlass::ConfigError>(())
+    /// ```
+    #[must_use = "the entry is gone"]
+    pub fn remove(&self, key: impl Key) -> Option<Entry<V>> {
+        self.named(key, |named| {
+            pinned!(self, guard, wide, places => self.queue.remove(&places, wide, named, &guard).map(entry))
+        })
+    }
+
     /// The oldest entry.
     #[must_use]
     pub fn peek(&self) -> Option<Entry<V>> {
@@ -316,7 +336,7 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
         self.len() == 0
     }
 
-    /// The key of an entry by its number. `None`: it has been popped or moved, or was never given.
+    /// The key of an entry by its number. `None`: it has been popped, moved or removed, or was never given.
     #[must_use]
     pub fn key_at(&self, seq: u64) -> Option<EntryKey> {
         self.queue.entry(seq, &epoch::pin()).map(|record| record.key.clone())

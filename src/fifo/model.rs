@@ -63,6 +63,13 @@ impl<V: Clone + Send + Sync + 'static> Fifo<V> {
         self.front(Front::Look)
     }
 
+    /// `FifoIndex::remove`: the value.
+    pub fn remove(&self, key: u64) -> Option<V> {
+        let guard = epoch::pin();
+        let found = self.queue.remove(&self.table, Portable, named(key, &key.to_le_bytes()), &guard)?;
+        Some(found.record.value.clone())
+    }
+
     fn front(&self, what: Front) -> Option<V> {
         let guard = epoch::pin();
         let found = self.queue.front(&self.table, Portable, what, |_| true, &guard)?;

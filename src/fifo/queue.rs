@@ -8,6 +8,7 @@
 //!   empty ---+                 +-> hole           another push of the key was first, or there is no room
 //!            +-> written ------+
 //!                              +-> live ----+---> popped
+//!                                           +---> removed
 //!                                           +---> moved to a later number
 //! ```
 //!
@@ -23,6 +24,10 @@
 //! **Pop.** At the head: what is live becomes *popped*, and who did that has it. What is written is finished (twin `PassWritten`: it is lost). What is empty
 //! is closed, if numbers after it have been given out: its push takes another. If it is the last, nothing is there.
 //! What is over is passed; the head moves by one, by a CAS, by anyone. So values come in the order of their numbers.
+//!
+//! **Remove.** What is live becomes *removed*, by a CAS, and who did that has it (twin `RemoveBlindly`: another has it, too). What is on its way to a later
+//! number is removed there, once it has arrived. The slot is a hole to ranks. It is not called one: a push whose slot is a hole has been closed, and
+//! puts its entry in again (twin `RemoveAsHole`: so what was taken out comes back).
 //!
 //! **States rise**: a number is only published over lesser ones of its key, and the table's horizon is the head or less. Who finds a later number in
 //! the table, or the horizon past its own, has been closed or takes another.
@@ -78,8 +83,9 @@ pub(super) const WRITTEN: u64 = 0;
 pub(super) const LIVE: u64 = 1;
 const HOLE: u64 = 2;
 const POPPED: u64 = 3;
+const REMOVED: u64 = 4;
 /// .. and the number to which it was moved.
-pub(super) const MOVED: u64 = 4;
+pub(super) const MOVED: u64 = 5;
 
 /// An entry that is there.
 pub(super) struct Found<'g, V> {
@@ -146,7 +152,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
                 WRITTEN if moved => return record.key.is(key.bytes).then_some(Found { number, record }),
                 // Published. Four steps at most.
                 WRITTEN => drop(self.log.change(number, WRITTEN, LIVE, guard)),
-                HOLE | POPPED => return None,
+                HOLE | POPPED | REMOVED => return None,
                 to => (number, moved) = (to - MOVED, true),
             }
         }
@@ -207,6 +213,14 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
             return Err(Ok(Pushed::Present(found.number)));
         }
         if let Some(number) = self.log.take(wide, stamp, false) {
+            return Ok((number, true));
+        }
+        // What is over may stand at the head, where a removal and a pop went by each other.
+        let head = self.log.head();
+        self.front(keys, wide, Front::Look, |_| true, guard);
+        if self.log.head() > head
+            && let Some(number) = self.log.take(wide, stamp, false)
+        {
             return Ok((number, true));
         }
         // What is moved takes the room that it has.
@@ -281,7 +295,7 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
             LIVE if other.key != record.key => Some(Seen::Foreign),
             LIVE => Some(Seen::Live(there)),
             WRITTEN => Some(Seen::Written(there)),
-            HOLE | POPPED => None,
+            HOLE | POPPED | REMOVED => None,
             to if to - MOVED == number => None,
             to => Some(Seen::MovedTo(to - MOVED)),
         }
@@ -360,6 +374,31 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
                 }
                 Some(Look::Skipped) => self.pass(keys, number, true, guard),
             }
+        }
+    }
+
+    /// Takes the entry of a key out.
+    pub(super) fn remove<'g>(
+        &'g self,
+        keys: &impl Keys,
+        wide: impl Wide,
+        key: Named<'_>,
+        guard: &'g Guard,
+    ) -> Option<Found<'g, V>> {
+        loop {
+            let found = self.find(keys, key, guard)?;
+            let removed = if twin!(RemoveAsHole) { HOLE } else { REMOVED };
+            if self.log.change(found.number, LIVE, removed, guard) || twin!(RemoveBlindly) {
+                self.log.add_hole(found.number, guard);
+                if self.log.head() == found.number {
+                    // The head goes on to what lives.
+                    self.front(keys, wide, Front::Look, |_| true, guard);
+                }
+                return Some(found);
+            }
+            // It has been moved, or is being moved to where it was found.
+            self.finish(keys, found.number, guard);
+            retry();
         }
     }
 

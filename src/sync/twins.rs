@@ -117,6 +117,10 @@ pub enum Twin {
     FillBlindly,
     /// A key is published without a look at the entry that it has.
     PublishOver,
+    /// A removal does not mind that another has taken the entry.
+    RemoveBlindly,
+    /// What was removed cannot be told from what was closed.
+    RemoveAsHole,
     /// A move does not mind that the old entry has been popped.
     MoveBlindly,
     /// The head goes past an entry that is being moved.

@@ -246,6 +246,7 @@ fn one_key_is_linearizable() {
     enum Did {
         Pushed(Result<Pushed, ()>),
         Popped(Option<u64>),
+        Removed(Option<u64>),
         Got(Option<u64>),
     }
     type History = Vec<(u64, u64, u64, Did)>;
@@ -267,8 +268,10 @@ fn one_key_is_linearizable() {
                     Some(Some((seq, value)))
                 }
                 (Did::Pushed(Ok(Pushed::Present(seq))), Some((old, _))) if seq == old => Some(there),
-                (Did::Popped(None) | Did::Got(None), None) => Some(None),
-                (Did::Popped(Some(value)), Some((_, old))) if value == old => Some(None),
+                (Did::Popped(None) | Did::Removed(None) | Did::Got(None), None) => Some(None),
+                (Did::Popped(Some(value)) | Did::Removed(Some(value)), Some((_, old))) if value == old => {
+                    Some(None)
+                }
                 (Did::Got(Some(value)), Some((_, old))) if value == old => Some(there),
                 _ => None,
             };
@@ -299,9 +302,10 @@ fn one_key_is_linearizable() {
                             for i in 0..3 {
                                 let value = round * 100 + thread * 10 + i;
                                 let begin = clock.fetch_add(1, SeqCst);
-                                let did = match (round + thread * 5 + i * 3) % 4 {
+                                let did = match (round + thread * 5 + i * 3) % 5 {
                                     0 | 1 => Did::Pushed(index.push("key", value).map_err(|_| ())),
                                     2 => Did::Popped(index.pop().map(|entry| entry.value)),
+                                    3 => Did::Removed(index.remove("key").map(|entry| entry.value)),
                                     _ => Did::Got(index.get("key")),
                                 };
                                 history.push((begin, clock.fetch_add(1, SeqCst), value, did));
