@@ -4155,6 +4155,44 @@ int64_t windlass_fifo_pop_packed(struct windlass_fifo *fifo,
                                  size_t values_room,
                                  struct windlass_fifo_entry *entries);
 
+// Takes the entry of a key out, wherever it is. value has room for value_room bytes; if it is NULL it
+// is not wanted. Of the key, which the caller has, entry says nothing: key_len and key_kind are 0.
+//
+// Returns WINDLASS_FOUND, or WINDLASS_ABSENT: it was never put in, or has been taken out; then entry
+// is left alone. Or an error, and nothing was taken out: WINDLASS_E_TOO_SMALL (the value is longer than
+// its room; entry says how long, its seq is UINT64_MAX), WINDLASS_E_NULL (fifo or entry; key, and len is
+// not 0), WINDLASS_E_RANGE (a length).
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_remove(struct windlass_fifo *fifo,
+                             const uint8_t *key,
+                             size_t len,
+                             uint8_t *value,
+                             size_t value_room,
+                             struct windlass_fifo_entry *entry);
+
+// The same for a key that was pushed as a hash.
+//
+// Returns as windlass_fifo_remove.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_remove_hash(struct windlass_fifo *fifo,
+                                  struct windlass_hash hash,
+                                  uint8_t *value,
+                                  size_t value_room,
+                                  struct windlass_fifo_entry *entry);
+
+// The same for a key that is a number.
+//
+// Returns as windlass_fifo_remove.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_fifo_remove_u64(struct windlass_fifo *fifo,
+                                 uint64_t key,
+                                 uint8_t *value,
+                                 size_t value_room,
+                                 struct windlass_fifo_entry *entry);
+
 // Puts n entries at the tail, in order, all at the time now. Keys and values are of any lengths, one
 // behind the other: key i is keys[offsets[i]] up to, but not with, keys[offsets[i + 1]]; value i the
 // same of values and value_offsets. So there are n + 1 offsets of each, none less than the one before

@@ -2161,6 +2161,15 @@ public:
         });
     }
 
+    // Takes the entry of a key out, wherever it is. Yes: there was one; entry has its value, and no key.
+    template <class Key>
+    YesNo remove(const Key &key, Entry &entry) {
+        return entry.fill([&](std::uint8_t *, std::size_t, std::uint8_t *value, std::size_t value_room) {
+            return detail::Single<windlass_fifo_remove, windlass_fifo_remove_hash, windlass_fifo_remove_u64>::call(handle_, key, value,
+                                                                                                                   value_room, &entry.info);
+        });
+    }
+
     // The oldest entry, which stays.
     YesNo peek(Entry &entry) const {
         return entry.fill([&](std::uint8_t *key, std::size_t key_room, std::uint8_t *value, std::size_t value_room) {

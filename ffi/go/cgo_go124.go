@@ -253,6 +253,12 @@ package windlass
 #cgo nocallback windlass_fifo_rank_packed
 #cgo noescape windlass_fifo_rank_u64s
 #cgo nocallback windlass_fifo_rank_u64s
+#cgo noescape windlass_fifo_remove
+#cgo nocallback windlass_fifo_remove
+#cgo noescape windlass_fifo_remove_hash
+#cgo nocallback windlass_fifo_remove_hash
+#cgo noescape windlass_fifo_remove_u64
+#cgo nocallback windlass_fifo_remove_u64
 #cgo noescape windlass_global_limiter_forget
 #cgo nocallback windlass_global_limiter_forget
 #cgo noescape windlass_global_limiter_free

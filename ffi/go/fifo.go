@@ -245,6 +245,35 @@ func (it *Fifo) PopUntil(until Ticks, entry *Entry) (bool, error) {
 	return found, err
 }
 
+// Remove takes the entry of a key out, wherever it is. False: there is none. The entry has its value, and no key.
+func (it *Fifo) Remove(key []byte, entry *Entry) (bool, error) {
+	return it.remove(entry, func(value *C.uint8_t, room C.size_t) C.int32_t {
+		return C.windlass_fifo_remove(it.handle, (*C.uint8_t)(pointer(key)), C.size_t(len(key)), value, room, &entry.c)
+	})
+}
+
+// RemoveHash is Remove for a key whose hash is known.
+func (it *Fifo) RemoveHash(key Hash, entry *Entry) (bool, error) {
+	return it.remove(entry, func(value *C.uint8_t, room C.size_t) C.int32_t {
+		return C.windlass_fifo_remove_hash(it.handle, key.c(), value, room, &entry.c)
+	})
+}
+
+// RemoveUint64 is Remove for a number.
+func (it *Fifo) RemoveUint64(key uint64, entry *Entry) (bool, error) {
+	return it.remove(entry, func(value *C.uint8_t, room C.size_t) C.int32_t {
+		return C.windlass_fifo_remove_u64(it.handle, C.uint64_t(key), value, room, &entry.c)
+	})
+}
+
+func (it *Fifo) remove(entry *Entry, ask func(value *C.uint8_t, room C.size_t) C.int32_t) (bool, error) {
+	found, err := entry.fill(func(_ *C.uint8_t, _ C.size_t, value *C.uint8_t, room C.size_t) C.int32_t {
+		return ask(value, room)
+	})
+	runtime.KeepAlive(it)
+	return found, err
+}
+
 // Peek gives the oldest entry, which stays.
 func (it *Fifo) Peek(entry *Entry) (bool, error) {
 	found, err := entry.fill(func(key *C.uint8_t, keyRoom C.size_t, value *C.uint8_t, valueRoom C.size_t) C.int32_t {

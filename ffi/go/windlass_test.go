@@ -262,6 +262,12 @@ func TestFifo(t *testing.T) {
 	is(t, "its bytes", entry.Key(), []byte{7, 0, 0, 0, 0, 0, 0, 0})
 	is(t, "the next", must(fifo.Next(entry.Seq()+1, &entry)), true)
 	is(t, "is", string(entry.Key()), "a")
+	fifo.PushString("left", long, 4)
+	is(t, "removed", must(fifo.Remove([]byte("left"), &entry)), true)
+	is(t, "what was removed", string(entry.Value())+string(entry.Key()), string(long))
+	is(t, "once", must(fifo.Remove([]byte("left"), &entry)), false)
+	is(t, "no such number", must(fifo.RemoveUint64(8, &entry)), false)
+	is(t, "nor hash", must(fifo.RemoveHash(Hash{}, &entry)), false)
 	is(t, "before", must(fifo.CountBefore(4)), 2)
 	is(t, "until", must(fifo.PopUntil(1, &entry)), false)
 	for i := 3; i > 0; i-- {

@@ -434,15 +434,14 @@ fn an_entry_is_removed_while_it_is_kept() {
         let fifo = Arc::new(Fifo::new(false, 1, 1));
         fifo.push(1, 10).unwrap();
         let other = fifo.clone();
-        let other = thread::spawn(move || other.remove(1));
-        let mine = fifo.push(1, 11).unwrap();
-        assert_eq!(other.join().unwrap(), Some(10));
-        let left = drained(&fifo);
-        match mine {
-            Pushed::New(_) => assert_eq!(left, [11]),
-            Pushed::Present(_) => assert_eq!(left, []),
+        let other = thread::spawn(move || other.push(1, 11).unwrap());
+        assert_eq!(fifo.remove(1), Some(10));
+        let left = match other.join().unwrap() {
+            Pushed::New(_) => vec![11],
+            Pushed::Present(_) => vec![],
             Pushed::Moved(_) => panic!("moved"),
-        }
+        };
+        assert_eq!(drained(&fifo), left);
     });
 }
 

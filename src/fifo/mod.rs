@@ -308,8 +308,18 @@ impl<V: Clone + Send + Sync + 'static> FifoIndex<V> {
     /// ```
     #[must_use = "the entry is gone"]
     pub fn remove(&self, key: impl Key) -> Option<Entry<V>> {
+        self.remove_if(key, |_, _| true)
+    }
+
+    /// Takes the entry of a key out if it is `wanted`, by its value and time: which is asked of it alone, now and then more than once, and is to
+    /// answer at once.
+    #[must_use = "the entry is gone"]
+    pub fn remove_if(&self, key: impl Key, wanted: impl Fn(&V, Tick) -> bool) -> Option<Entry<V>> {
+        let wanted = |record: &Record<V>| wanted(&record.value, Tick(record.stamp));
         self.named(key, |named| {
-            pinned!(self, guard, wide, places => self.queue.remove(&places, wide, named, &guard).map(entry))
+            pinned!(self, guard, wide, places => {
+                self.queue.remove(&places, wide, named, wanted, &guard).map(entry)
+            })
         })
     }
 

@@ -66,7 +66,9 @@ impl<V: Clone + Send + Sync + 'static> Fifo<V> {
     /// `FifoIndex::remove`: the value.
     pub fn remove(&self, key: u64) -> Option<V> {
         let guard = epoch::pin();
-        let found = self.queue.remove(&self.table, Portable, named(key, &key.to_le_bytes()), &guard)?;
+        let key = key.to_le_bytes();
+        let named = named(u64::from_le_bytes(key), &key);
+        let found = self.queue.remove(&self.table, Portable, named, |_| true, &guard)?;
         Some(found.record.value.clone())
     }
 

@@ -377,16 +377,20 @@ impl<V: Clone + Send + Sync + 'static> Queue<V> {
         }
     }
 
-    /// Takes the entry of a key out.
+    /// Takes the entry of a key out, if it is `wanted`.
     pub(super) fn remove<'g>(
         &'g self,
         keys: &impl Keys,
         wide: impl Wide,
         key: Named<'_>,
+        wanted: impl Fn(&Record<V>) -> bool,
         guard: &'g Guard,
     ) -> Option<Found<'g, V>> {
         loop {
             let found = self.find(keys, key, guard)?;
+            if !wanted(found.record) {
+                return None;
+            }
             let removed = if twin!(RemoveAsHole) { HOLE } else { REMOVED };
             if self.log.change(found.number, LIVE, removed, guard) || twin!(RemoveBlindly) {
                 self.log.add_hole(found.number, guard);

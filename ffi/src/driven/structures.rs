@@ -17,7 +17,7 @@ use crate::{
     },
     export::{bytes::*, make::*, rows::*, windlass_export_free},
     fifo::{
-        ask::*, batch::*, config::*, entry::*, pop::*, push::*, stats::*, windlass_fifo_free,
+        ask::*, batch::*, config::*, entry::*, pop::*, push::*, remove::*, stats::*, windlass_fifo_free,
         windlass_fifo_new,
     },
     ring::{batch::*, change::*, config::*, route::*, stats::*, windlass_ring_free, windlass_ring_new},
@@ -385,7 +385,11 @@ fn wanted(s: &mut Source<'_>) -> (*mut u8, usize) {
 pub(super) fn fifo(world: &World, s: &mut Source<'_>) {
     const SMALL: &[windlass_status] = &[WINDLASS_E_TOO_SMALL];
     let (handle, now) = (s.handle(world.fifo), s.now());
-    match s.below(14) {
+    match s.below(15) {
+        14 => {
+            let ((value, room), entry) = (wanted(s), s.told::<windlass_fifo_entry>());
+            keyed!(s, SMALL, handle, windlass_fifo_remove windlass_fifo_remove_hash windlass_fifo_remove_u64 (value, room, entry));
+        }
         0..3 => {
             let ((value, value_len), seq) = (s.text(), s.out(true));
             let may = &[WINDLASS_E_FULL, WINDLASS_E_COLLISION];

@@ -11,6 +11,8 @@ pub mod ask;
 
 pub mod pop;
 
+pub mod remove;
+
 pub mod batch;
 
 pub mod stats;

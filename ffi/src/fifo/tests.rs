@@ -4,7 +4,7 @@
 
 use std::ptr::{null, null_mut};
 
-use super::{ask::*, batch::*, config::*, entry::*, pop::*, push::*, stats::*, *};
+use super::{ask::*, batch::*, config::*, entry::*, pop::*, push::*, remove::*, stats::*, *};
 use crate::{
     hash::windlass_hash,
     sized::Plain,
@@ -73,8 +73,21 @@ fn values_come_back() {
                     windlass_fifo_pop_packed(f, 1, null_mut(), 0, at, len - 1, &raw mut entry),
                     WINDLASS_E_TOO_SMALL.into()
                 );
+                let removed = windlass_fifo_remove_u64(f, 5, at, len - 1, &raw mut entry);
+                assert_eq!((removed, entry.value_len), (WINDLASS_E_TOO_SMALL, len as u64));
+                assert_eq!((entry.seq, entry.key_len), (u64::MAX, 0));
                 assert!(room.iter().all(|&byte| byte == 9));
             }
+            // Another one, taken out by its key.
+            let name = b"another";
+            let pushed = windlass_fifo_push(f, name.as_ptr(), 7, value.as_ptr(), len, 4, null_mut());
+            assert_eq!(pushed, WINDLASS_PUSHED_NEW);
+            let at = room.as_mut_ptr();
+            assert_eq!(windlass_fifo_remove(f, name.as_ptr(), 7, at, len, &raw mut entry), WINDLASS_FOUND);
+            assert_eq!((entry.seq, entry.pushed_at, entry.value_len), (1, 4, len as u64));
+            assert_eq!((&room[..len], room[len], entry.key_len, entry.key_kind), (&value[..], 9, 0, 0));
+            assert_eq!(windlass_fifo_remove(f, name.as_ptr(), 7, at, len, &raw mut entry), WINDLASS_ABSENT);
+            room.fill(9);
             let mut key = [0; 8];
             let popped = windlass_fifo_pop(f, key.as_mut_ptr(), 8, room.as_mut_ptr(), len, &raw mut entry);
             assert_eq!((popped, windlass_fifo_len(f)), (WINDLASS_FOUND, 0));
@@ -105,6 +118,7 @@ fn what_is_not_there() {
         assert_eq!(windlass_fifo_rank(f, b"a".as_ptr(), 1, &raw mut rank), WINDLASS_ABSENT);
         assert_eq!(windlass_fifo_rank_hash(f, hash, &raw mut rank), WINDLASS_ABSENT);
         assert_eq!(windlass_fifo_find_hash(f, hash, null_mut(), 0, &raw mut place), WINDLASS_ABSENT);
+        assert_eq!(windlass_fifo_remove_hash(f, hash, null_mut(), 0, &raw mut entry), WINDLASS_ABSENT);
         assert_eq!(windlass_fifo_rank_u64s(f, [1, 2].as_ptr(), 2, ranks.as_mut_ptr()), WINDLASS_OK);
         assert_eq!(windlass_fifo_pop_packed(f, 0, null_mut(), 0, null_mut(), 0, null_mut()), 0);
         assert_eq!(windlass_fifo_pop_packed(f, 1, null_mut(), 0, null_mut(), 0, &raw mut entry), 0);
@@ -241,6 +255,9 @@ fn arguments_that_are_refused() {
         assert_eq!(windlass_fifo_next(f, 0, none, 0, none, 0, null_mut()), WINDLASS_E_NULL);
         assert_eq!(windlass_fifo_peek(null(), none, 0, none, 0, entry), WINDLASS_E_NULL);
         assert_eq!(windlass_fifo_pop(f, none, 0, none, 0, null_mut()), WINDLASS_E_NULL);
+        assert_eq!(windlass_fifo_remove(f, null_mut(), 1, none, 0, entry), WINDLASS_E_NULL);
+        assert_eq!(windlass_fifo_remove(null_mut(), none, 0, none, 0, entry), WINDLASS_E_NULL);
+        assert_eq!(windlass_fifo_remove_u64(f, 1, none, 0, null_mut()), WINDLASS_E_NULL);
         assert_eq!(windlass_fifo_pop_until(null_mut(), 0, none, 0, none, 0, entry), WINDLASS_E_NULL);
         assert_eq!(windlass_fifo_pop_packed(f, 1, none, 0, none, 0, null_mut()), WINDLASS_E_NULL.into());
         assert_eq!(windlass_fifo_push_u64s(f, null(), 1, ab, 0, null(), 0, result, number), WINDLASS_E_NULL);

@@ -420,6 +420,8 @@ void fifo() {
     windlass::Entry entry;
     CHECK(fifo.peek(entry).yes() && entry.key() == "b" && entry.value() == longer && fifo.at_rank(1, entry).yes() && entry.number() == 7);
     CHECK(fifo.next(entry.info.seq + 1, entry).yes() && entry.key() == "a" && entry.value() == "2");
+    CHECK(fifo.push("left", longer, 4).is_new() && fifo.remove("left", entry).yes() && entry.value() == longer && entry.key().empty());
+    CHECK(fifo.remove("left", entry).no() && fifo.remove(8, entry).no() && fifo.size().value() == 3);
     CHECK(fifo.count_before(4).value() == 2 && fifo.pop_until(1, entry).no() && entry.key().empty());
     CHECK(fifo.pop_until(2, entry).yes() && entry.value() == longer && fifo.pop(entry).yes() && fifo.pop(entry).yes() &&
           fifo.pop(entry).no());
