@@ -1,13 +1,12 @@
 //! How often in the window, over several machines?
 
 use crate::{
-    connection::{Call, TOGETHER},
+    connection::{Call, TOGETHER, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
     script::{Script, script},
 };
-use redis::Value;
 use std::{fmt, ops::Range, sync::LazyLock, time::Duration};
 use windlass::ConfigError;
 
@@ -187,20 +186,16 @@ fn added(value: &Value) -> Result<u64, RemoteError> {
     }
 }
 
-/// Of panes and counts, one after the other (or in pairs, by protocol), those of some panes.
+/// Of panes and counts, one after the other, those of some panes.
 fn sum(counts: &Value, panes: &Range<u64>) -> Option<u64> {
     let number = |value: &Value| match value {
-        Value::BulkString(text) => std::str::from_utf8(text).ok()?.parse::<u64>().ok(),
+        Value::Bulk(text) => std::str::from_utf8(text).ok()?.parse::<u64>().ok(),
         _ => None,
     };
-    let pairs: Vec<(&Value, &Value)> = match counts {
-        Value::Array(words) => words.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
-        Value::Map(pairs) => pairs.iter().map(|(pane, count)| (pane, count)).collect(),
-        _ => return None,
-    };
+    let Value::Array(words) = counts else { return None };
     let mut sum = 0_u64;
-    for (pane, count) in pairs {
-        let (pane, count) = (number(pane)?, number(count)?);
+    for pair in words.chunks_exact(2) {
+        let (pane, count) = (number(&pair[0])?, number(&pair[1])?);
         if panes.contains(&pane) {
             sum = sum.saturating_add(count);
         }

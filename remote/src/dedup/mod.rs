@@ -5,6 +5,7 @@ mod builder;
 mod known;
 mod moving;
 mod question;
+mod repeats;
 mod replay;
 mod stats;
 mod token;
@@ -20,10 +21,10 @@ use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
 pub(crate) use known::Known;
 use question::{Millis, Said, Tier};
+use repeats::Firsts;
 use stats::Counts;
 pub use stats::RemoteDedupStats;
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -169,7 +170,7 @@ impl RemoteDedup {
         let Inner { remote, namespace, .. } = &*self.0;
         let call = question::contains(namespace, id.as_ref());
         let reply = remote.connection().call(call, None, remote.deadline()).await?;
-        Ok(reply.value == redis::Value::Int(1))
+        Ok(reply.value == connection::Value::Int(1))
     }
 
     async fn one(&self, id: &[u8], token: Token, locally: bool) -> Result<Observed, RemoteError> {
@@ -183,22 +184,16 @@ impl RemoteDedup {
         let mut answers: Vec<Option<Result<Observed, RemoteError>>> = vec![None; events.len()];
         // Which events the engine is asked about, and of which of these others are repeats.
         let (mut asked, mut calls) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
-        let mut first: HashMap<&[u8], usize> =
-            HashMap::with_capacity(if events.len() > 1 { events.len() } else { 0 });
+        let mut firsts = Firsts::of(events);
         let mut repeats: Vec<(usize, usize)> = Vec::new();
         for (index, (id, token)) in events.iter().enumerate() {
             if locally && let Some(observed) = self.here(id) {
                 answers[index] = Some(Ok(observed));
                 continue;
             }
-            if events.len() > 1 {
-                match first.get(id) {
-                    Some(&earlier) => {
-                        repeats.push((index, earlier));
-                        continue;
-                    }
-                    None => first.insert(id, index),
-                };
+            if let Some(earlier) = firsts.before(index, |(id, _)| id) {
+                repeats.push((index, earlier));
+                continue;
             }
             asked.push(index);
             calls.push(tier.admit(namespace, id, token, Millis::of(*window)));
@@ -321,7 +316,7 @@ impl RemoteDedup {
             let (id, token) = events[index];
             // If it failed, or ended meanwhile: it was there, and that is all there is to say.
             let confirmed = reply.is_ok_and(|reply| {
-                reply.value == redis::Value::Okay && reply.replicas.is_some_and(|replicas| replicas > 0)
+                reply.value == connection::Value::Okay && reply.replicas.is_some_and(|replicas| replicas > 0)
             });
             answers[index] = Some(Ok(self.said(Said::Own, id, token, confirmed, self.0.clock.now())));
         }

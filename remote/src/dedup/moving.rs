@@ -1,8 +1,10 @@
 //! Ids that move from one server to another: how long they live.
 
 use super::RemoteDedup;
-use crate::{connection::Call, key::Kind};
-use redis::Value;
+use crate::{
+    connection::{Call, Command, Value},
+    key::Kind,
+};
 
 impl RemoteDedup {
     /// How many milliseconds each id still counts as seen: 0 if it is gone, nothing if that could not be found out.
@@ -25,7 +27,7 @@ impl RemoteDedup {
 
     fn expiry(&self, name: &str, id: &[u8], ms: Option<u64>) -> Call {
         let key = self.0.namespace.item(Kind::Dedup, id);
-        let mut command = redis::cmd(name);
+        let mut command = Command::new(name);
         command.arg(key.as_slice());
         if let Some(ms) = ms {
             command.arg(ms);

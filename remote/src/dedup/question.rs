@@ -2,12 +2,11 @@
 
 use super::token::Token;
 use crate::{
-    connection::{Call, Reply},
+    connection::{Call, Command, Reply, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     script::{Script, script},
 };
-use redis::Value;
 use std::{sync::LazyLock, time::Duration};
 use windlass::{Tick, Verdict};
 
@@ -58,8 +57,8 @@ impl Tier {
     pub(crate) fn said(self, reply: &Reply, token: &Token) -> Result<Said, RemoteError> {
         match (self, &reply.value) {
             (Tier::Native, Value::Nil) | (Tier::Script, Value::Int(1)) => Ok(Said::New),
-            (Tier::Native, Value::BulkString(held)) if held == token.bytes() => Ok(Said::Own),
-            (Tier::Native, Value::BulkString(_)) | (Tier::Script, Value::Int(0)) => Ok(Said::Other),
+            (Tier::Native, Value::Bulk(held)) if held == token.bytes() => Ok(Said::Own),
+            (Tier::Native, Value::Bulk(_)) | (Tier::Script, Value::Int(0)) => Ok(Said::Other),
             (Tier::Script, Value::Int(2)) => Ok(Said::Own),
             _ => Err(unexpected(&reply.value)),
         }
@@ -70,7 +69,7 @@ impl Tier {
 /// cannot be waited for: this is.
 pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call {
     let key = namespace.item(Kind::Dedup, id);
-    let mut command = redis::cmd("SET");
+    let mut command = Command::new("SET");
     command.arg(key.as_slice()).arg(&token.bytes()[..]).arg("XX").arg("KEEPTTL");
     Call::native(key, command, true)
 }
@@ -78,7 +77,7 @@ pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call {
 /// Whether an id is there.
 pub(crate) fn contains(namespace: &Namespace, id: &[u8]) -> Call {
     let key = namespace.item(Kind::Dedup, id);
-    let mut command = redis::cmd("EXISTS");
+    let mut command = Command::new("EXISTS");
     command.arg(key.as_slice());
     Call::native(key, command, true)
 }
