@@ -96,7 +96,8 @@ impl RemoteCounter {
     pub async fn add_batch<K: AsRef<[u8]>>(&self, keys: &[(K, u32)]) -> Vec<Result<u64, RemoteError>> {
         let mut counts = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
-            let calls: Vec<Call> = keys.iter().map(|(key, n)| self.adding(key.as_ref(), *n, None)).collect();
+            let calls: Vec<Call<'_>> =
+                keys.iter().map(|(key, n)| self.adding(key.as_ref(), *n, None)).collect();
             let answers = self.remote.connection().batch(&calls, None, self.remote.deadline()).await;
             counts.extend(answers.into_iter().map(|answer| added(&answer?.value)));
         }
@@ -137,7 +138,7 @@ impl RemoteCounter {
         self.sum(key, Some(at), complete).await
     }
 
-    fn adding(&self, key: &[u8], n: u32, at: Option<u64>) -> Call {
+    fn adding(&self, key: &[u8], n: u32, at: Option<u64>) -> Call<'static> {
         // One more than the window has: for those that are complete.
         let arguments = vec![
             word(at),
@@ -166,7 +167,7 @@ impl RemoteCounter {
         read(&answer).ok_or_else(|| unexpected(&answer))
     }
 
-    async fn ask(&self, call: Call) -> Result<Value, RemoteError> {
+    async fn ask(&self, call: Call<'_>) -> Result<Value, RemoteError> {
         Ok(self.remote.connection().call(call, None, self.remote.deadline()).await?.value)
     }
 }

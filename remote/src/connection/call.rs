@@ -1,16 +1,16 @@
 //! One command for one key, as data: it may have to be sent more than once, to several nodes, in several forms.
 
-use super::wire::{Command, Pipeline, ServerError, Value};
-use crate::script::Script;
+use super::wire::{Command, Pipeline, ServerError, Span, Value};
+use crate::{key::Key, script::Script};
 use std::sync::LazyLock;
 
 /// What is asked.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum What<'a> {
     /// `SET key token NX GET PX millis`: put together when it is sent, as there are so many of them.
     Admit {
         token: [u8; 16],
-        millis: u64,
+        span: &'a Span,
     },
     /// A command as it is.
     Native(Command),
@@ -29,28 +29,29 @@ pub(crate) struct Run {
 
 /// A question to the engine.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct Call<'a> {
     /// The key that routes it, and that errors name.
-    pub(crate) key: Vec<u8>,
-    pub(crate) what: What,
+    pub(crate) key: Key<'a>,
+    pub(crate) what: What<'a>,
     /// Whether it may be sent again when nobody knows whether it was carried out. (What was surely not carried out is sent again anyway.)
     pub(crate) repeatable: bool,
 }
 
-impl Call {
+impl<'a> Call<'a> {
     /// Sets a key that is not there to a token, for so many milliseconds, and asks what it was. May be sent again: with the same token it changes nothing more.
-    pub(crate) fn admit(key: Vec<u8>, token: [u8; 16], millis: u64) -> Call {
-        Call { key, what: What::Admit { token, millis }, repeatable: true }
+    #[inline]
+    pub(crate) fn admit(key: Key<'a>, token: [u8; 16], span: &'a Span) -> Call<'a> {
+        Call { key, what: What::Admit { token, span }, repeatable: true }
     }
 
     /// A command as it is; `key` is the key in it.
-    pub(crate) fn native(key: Vec<u8>, command: Command, repeatable: bool) -> Call {
-        Call { key, what: What::Native(command), repeatable }
+    pub(crate) fn native(key: Vec<u8>, command: Command, repeatable: bool) -> Call<'a> {
+        Call { key: key.into(), what: What::Native(command), repeatable }
     }
 
     /// Commands on one key, carried out together.
-    pub(crate) fn transaction(key: Vec<u8>, commands: Vec<Command>, repeatable: bool) -> Call {
-        Call { key, what: What::Transaction(commands), repeatable }
+    pub(crate) fn transaction(key: Vec<u8>, commands: Vec<Command>, repeatable: bool) -> Call<'a> {
+        Call { key: key.into(), what: What::Transaction(commands), repeatable }
     }
 
     /// A script on one key.
@@ -59,9 +60,9 @@ impl Call {
         script: &'static LazyLock<Script>,
         arguments: Vec<Vec<u8>>,
         repeatable: bool,
-    ) -> Call {
+    ) -> Call<'a> {
         let run = Run { script, keys: vec![key.clone()], arguments };
-        Call { key, what: What::Script(Box::new(run)), repeatable }
+        Call { key: key.into(), what: What::Script(Box::new(run)), repeatable }
     }
 
     /// A script on keys in one slot, of which the first one is named in errors.
@@ -70,15 +71,15 @@ impl Call {
         script: &'static LazyLock<Script>,
         arguments: Vec<Vec<u8>>,
         repeatable: bool,
-    ) -> Call {
+    ) -> Call<'a> {
         let key = keys.first().cloned().unwrap_or_default();
-        Call { key, what: What::Script(Box::new(Run { script, keys, arguments })), repeatable }
+        Call { key: key.into(), what: What::Script(Box::new(Run { script, keys, arguments })), repeatable }
     }
 
     /// What is sent, a script `whole` or by its digest.
     pub(crate) fn add_to(&self, pipeline: &mut Pipeline, whole: bool) {
         match &self.what {
-            What::Admit { token, millis } => pipeline.admit(&self.key, token, *millis),
+            What::Admit { token, span } => pipeline.admit(&self.key, token, span),
             What::Native(command) => pipeline.add(command),
             What::Transaction(commands) => {
                 pipeline.words(&["MULTI"]);

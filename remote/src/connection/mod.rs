@@ -17,6 +17,7 @@ use crate::{
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     figure::Figure,
+    key::Key,
     probe::{Capabilities, Eviction},
 };
 pub(crate) use call::{Call, Reply};
@@ -26,7 +27,7 @@ use node::{Lost, Node};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use topology::Topology;
-pub(crate) use wire::{Command, Endpoint, Pipeline, ServerError, Target, Value, Wire};
+pub(crate) use wire::{Command, Endpoint, Pipeline, ServerError, Span, Target, Value, Wire};
 
 /// Between rounds, if there is no other place to go to: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
@@ -129,7 +130,7 @@ impl Connection {
     }
 
     /// The answer to one call.
-    pub(crate) async fn call(&self, call: Call, confirm: Option<u32>, deadline: Deadline) -> Answer {
+    pub(crate) async fn call(&self, call: Call<'_>, confirm: Option<u32>, deadline: Deadline) -> Answer {
         let answers = self.batch(&[call], confirm, deadline).await;
         answers.into_iter().next().unwrap_or_else(no_answer)
     }
@@ -138,7 +139,7 @@ impl Connection {
     /// sent on a connection on which it is then waited for so many replicas ([`Reply::replicas`] says how many there were).
     pub(crate) async fn batch(
         &self,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<Answer> {
@@ -160,7 +161,7 @@ impl Connection {
     async fn straight(
         &self,
         node: Arc<Node>,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Result<Vec<Answer>, Begun> {
@@ -200,7 +201,7 @@ impl Connection {
     async fn rounds(
         &self,
         begun: Option<Begun>,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<Answer> {
@@ -283,7 +284,7 @@ impl Connection {
     fn groups(
         &self,
         waiting: Vec<Waiting>,
-        calls: &[Call],
+        calls: &[Call<'_>],
         first: bool,
         answers: &mut [Option<Answer>],
     ) -> (Vec<Group>, Vec<Waiting>) {
@@ -315,7 +316,7 @@ impl Connection {
                 }
             });
             if let Err(error) = asked {
-                answers[index] = Some(Err(error.with_key(&calls[index].key)));
+                answers[index] = Some(Err(error.with_key(&calls[index].key.to_vec())));
             }
         }
         groups.retain(|group| !group.calls.is_empty());
@@ -326,7 +327,7 @@ impl Connection {
     async fn send(
         &self,
         group: Group,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
@@ -366,7 +367,7 @@ impl Connection {
         begun: Instant,
         Lost { error, sent }: Lost,
         group: Vec<Waiting>,
-        calls: &[Call],
+        calls: &[Call<'_>],
     ) -> Vec<(Waiting, Next)> {
         // It is slow, or lost a connection: no reason to keep others from it.
         let error = if node.has_answered(begun) { error.though_alive() } else { error };
@@ -389,7 +390,7 @@ impl Connection {
     }
 
     /// What an error means that a server answered to one command: none of these was carried out.
-    fn redirected(&self, error: &ServerError, node: &Arc<Node>, key: &[u8], call: &Waiting) -> Next {
+    fn redirected(&self, error: &ServerError, node: &Arc<Node>, key: &Key<'_>, call: &Waiting) -> Next {
         let details = error.details();
         match error.code() {
             "MOVED" | "ASK" => {
@@ -417,14 +418,14 @@ impl Connection {
     }
 
     /// The error of a call that the deadline ended: what kept it from its answer.
-    fn late(&self, last: Option<RemoteError>, calls: &[Call], index: usize) -> RemoteError {
+    fn late(&self, last: Option<RemoteError>, calls: &[Call<'_>], index: usize) -> RemoteError {
         let error = last.unwrap_or_else(|| {
             RemoteError::new(ErrorKind::Timeout, "the deadline passed").at(&self.topology.name())
         });
         self.ended(error, calls, index)
     }
 
-    fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
+    fn ended(&self, error: RemoteError, calls: &[Call<'_>], index: usize) -> RemoteError {
         self.counts.failed.add(1);
         if error.is_silence() {
             let name = match error.kind() {
@@ -433,7 +434,7 @@ impl Connection {
             };
             self.circuits.failed(&name, &error);
         }
-        error.with_key(&calls[index].key)
+        error.with_key(&calls[index].key.to_vec())
     }
 }
 

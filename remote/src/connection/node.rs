@@ -99,7 +99,7 @@ impl Node {
     /// on a connection of its own, and waits there until so many replicas have it all, or the deadline is near.
     pub(crate) async fn send<'a>(
         &self,
-        calls: impl Iterator<Item = (&'a Call, bool, bool)>,
+        calls: impl Iterator<Item = (&'a Call<'a>, bool, bool)>,
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Result<Replies, Lost> {
@@ -228,7 +228,7 @@ pub(crate) struct Replies {
 
 impl Replies {
     /// The answer to the next call, which was sent with `ask`.
-    pub(crate) fn next(&mut self, call: &Call, ask: bool) -> Result<Reply, ServerError> {
+    pub(crate) fn next(&mut self, call: &Call<'_>, ask: bool) -> Result<Reply, ServerError> {
         if ask {
             self.values.next();
         }

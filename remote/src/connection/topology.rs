@@ -10,7 +10,7 @@ use crate::{
     address::{Address, Host, Place, parse_host},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
-    key::slot,
+    key::Key,
     probe::Eviction,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
@@ -63,17 +63,17 @@ impl Topology {
     }
 
     /// The slot of a key; where there are none all keys are in slot 0.
-    pub(crate) fn slot(&self, key: &[u8]) -> u16 {
-        if matches!(self.address.place, Place::Cluster(_)) { slot(key) } else { 0 }
+    pub(crate) fn slot(&self, key: &Key<'_>) -> u16 {
+        if matches!(self.address.place, Place::Cluster(_)) { key.slot() } else { 0 }
     }
 
     /// The node that answers for the keys of all of them, if it is one.
-    pub(crate) fn one_of_all(&self, calls: &[Call]) -> Option<Arc<Node>> {
+    pub(crate) fn one_of_all(&self, calls: &[Call<'_>]) -> Option<Arc<Node>> {
         let known = self.known();
         if !matches!(self.address.place, Place::Cluster(_)) {
             return known.owner(0).cloned();
         }
-        let mut owners = calls.iter().map(|call| known.owner(slot(&call.key)));
+        let mut owners = calls.iter().map(|call| known.owner(call.key.slot()));
         let first = owners.next()??;
         owners.all(|owner| owner.is_some_and(|owner| Arc::ptr_eq(owner, first))).then(|| Arc::clone(first))
     }

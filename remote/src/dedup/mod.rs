@@ -11,16 +11,16 @@ mod stats;
 mod token;
 
 use crate::{
-    connection,
+    connection::{self, Span},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
-    key::Namespace,
+    key::{Key, Namespace},
     remote::Remote,
 };
 use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
 pub(crate) use known::Known;
-use question::{Millis, Said, Tier};
+use question::{Said, Tier};
 use repeats::Firsts;
 use stats::Counts;
 pub use stats::RemoteDedupStats;
@@ -114,7 +114,10 @@ pub struct RemoteDedup(Arc<Inner>);
 struct Inner {
     remote: Remote,
     namespace: Namespace,
+    /// What the keys of all ids begin with.
+    prefix: Vec<u8>,
     window: Duration,
+    span: Span,
     level: Level,
     down: Down,
     tier: Tier,
@@ -124,6 +127,12 @@ struct Inner {
     counts: Counts,
     /// When the engine was last told of something in vain.
     tried: Mutex<Option<Instant>>,
+}
+
+impl Inner {
+    fn key<'a>(&'a self, id: &'a [u8]) -> Key<'a> {
+        Key::Item { prefix: &self.prefix, item: id }
+    }
 }
 
 impl RemoteDedup {
@@ -154,10 +163,17 @@ impl RemoteDedup {
     /// Observes many ids, in order: of those that are the same the first may be fresh. One round trip to each node for each 1024 of them,
     /// each with a deadline of its own. Every event has an answer of its own.
     pub async fn observe_batch<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<Result<Observed, RemoteError>> {
-        let mut answers = Vec::with_capacity(ids.len());
+        let mut answers = Vec::new();
         for ids in ids.chunks(connection::TOGETHER) {
-            let events: Vec<(&[u8], Token)> = ids.iter().map(|id| (id.as_ref(), Token::new())).collect();
-            answers.extend(self.judge(&events, true).await);
+            let events: Vec<(&[u8], Token)> =
+                ids.iter().map(AsRef::as_ref).zip(Token::several(ids.len())).collect();
+            let some = self.judge(&events, true).await;
+            // Most batches are one.
+            if answers.is_empty() {
+                answers = some;
+            } else {
+                answers.extend(some);
+            }
         }
         answers
     }
@@ -180,7 +196,7 @@ impl RemoteDedup {
 
     /// The answers to events; `locally` those that can be known here are.
     async fn judge(&self, events: &[(&[u8], Token)], locally: bool) -> Vec<Result<Observed, RemoteError>> {
-        let Inner { remote, namespace, window, tier, counts, .. } = &*self.0;
+        let Inner { remote, span, tier, counts, .. } = &*self.0;
         let mut answers: Vec<Option<Result<Observed, RemoteError>>> = vec![None; events.len()];
         // Which events the engine is asked about, and of which of these others are repeats.
         let (mut asked, mut calls) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
@@ -196,7 +212,7 @@ impl RemoteDedup {
                 continue;
             }
             asked.push(index);
-            calls.push(tier.admit(namespace, id, token, Millis::of(*window)));
+            calls.push(tier.admit(self.0.key(id), token, span));
         }
         if !calls.is_empty() {
             let (sent, deadline) = (self.0.clock.now(), remote.deadline());

@@ -195,7 +195,7 @@ impl RemoteFifo {
     pub async fn rank_batch<K: AsRef<[u8]>>(&self, keys: &[K]) -> Vec<Result<Option<u64>, RemoteError>> {
         let mut ranks = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
-            let calls: Vec<Call> = keys.iter().map(|key| self.rank_of(key.as_ref())).collect();
+            let calls: Vec<Call<'_>> = keys.iter().map(|key| self.rank_of(key.as_ref())).collect();
             let answers: Vec<Answer> =
                 self.remote.connection().batch(&calls, None, self.remote.deadline()).await;
             ranks.extend(answers.into_iter().map(|answer| rank(&answer?.value)));
@@ -275,11 +275,11 @@ impl RemoteFifo {
         all.filter(|all| all.len() == entries.len()).ok_or_else(|| unexpected(&answers))
     }
 
-    fn rank_of(&self, key: &[u8]) -> Call {
+    fn rank_of(&self, key: &[u8]) -> Call<'static> {
         Call::native(self.order.clone(), command("ZRANK", &self.order, key), true)
     }
 
-    async fn ask(&self, call: Call) -> Result<Value, RemoteError> {
+    async fn ask(&self, call: Call<'_>) -> Result<Value, RemoteError> {
         Ok(self.remote.connection().call(call, None, self.remote.deadline()).await?.value)
     }
 }

@@ -103,7 +103,7 @@ impl Tier {
     }
 
     /// A decision about one client.
-    pub(super) fn call(self, rule: &Rule, namespace: &Namespace, client: &[u8], ask: &Ask) -> Call {
+    pub(super) fn call(self, rule: &Rule, namespace: &Namespace, client: &[u8], ask: &Ask) -> Call<'static> {
         let key = self.key(rule, namespace, client, ask.at.is_some());
         let repeatable = ask.looks;
         if self == Tier::Script {
@@ -191,7 +191,7 @@ impl Tier {
 }
 
 /// A decision about several limits, each with its key, all in one slot.
-pub(super) fn call_all(limits: &[(Vec<u8>, &Rule)], ask: &Ask) -> Call {
+pub(super) fn call_all(limits: &[(Vec<u8>, &Rule)], ask: &Ask) -> Call<'static> {
     let mut arguments = words(ask);
     arguments.extend(limits.iter().flat_map(|(_, rule)| rule_words(rule)));
     Call::script_of(limits.iter().map(|(key, _)| key.clone()).collect(), &ALL, arguments, ask.looks)

@@ -1,5 +1,7 @@
 //! Commands as they are sent: an array of strings each, `*<words>` and for each word `$<length>` and its bytes.
 
+use crate::key::Key;
+
 /// What can be a word of a command.
 pub(crate) trait Word {
     fn write(&self, to: &mut Vec<u8>);
@@ -22,10 +24,20 @@ impl Word for u64 {
 }
 
 /// `*7\r\n`, `$16\r\n`.
+#[inline]
 fn head(to: &mut Vec<u8>, kind: u8, number: u64) {
-    to.push(kind);
-    to.extend_from_slice(digits_of(number, &mut [0; 20]));
-    to.extend_from_slice(b"\r\n");
+    #[allow(clippy::cast_possible_truncation)] // they are digits
+    let (tens, ones) = (b'0' + (number / 10 % 10) as u8, b'0' + (number % 10) as u8);
+    match number {
+        // Nearly all of them.
+        0..10 => to.extend_from_slice(&[kind, ones, b'\r', b'\n']),
+        10..100 => to.extend_from_slice(&[kind, tens, ones, b'\r', b'\n']),
+        _ => {
+            to.push(kind);
+            to.extend_from_slice(digits_of(number, &mut [0; 20]));
+            to.extend_from_slice(b"\r\n");
+        }
+    }
 }
 
 /// In decimal, at the end of `digits`.
@@ -40,6 +52,21 @@ fn digits_of(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
         if number == 0 {
             return &digits[at..];
         }
+    }
+}
+
+/// How long a key is to live. Many have the same, so what a command says of it is put together once.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) millis: u64,
+    words: Vec<u8>,
+}
+
+impl Span {
+    pub(crate) fn new(millis: u64) -> Span {
+        let mut words = b"\r\n$2\r\nNX\r\n$3\r\nGET\r\n$2\r\nPX\r\n".to_vec();
+        millis.write(&mut words);
+        Span { millis, words }
     }
 }
 
@@ -108,13 +135,19 @@ impl Pipeline {
     }
 
     /// `SET key token NX GET PX millis`, of which there are more than of all others.
-    pub(crate) fn admit(&mut self, key: &[u8], token: &[u8; 16], millis: u64) {
-        self.bytes.extend_from_slice(b"*7\r\n$3\r\nSET\r\n");
-        self.word(key);
-        self.bytes.extend_from_slice(b"$16\r\n");
-        self.bytes.extend_from_slice(token);
-        self.bytes.extend_from_slice(b"\r\n$2\r\nNX\r\n$3\r\nGET\r\n$2\r\nPX\r\n");
-        self.word(millis);
+    #[inline]
+    pub(crate) fn admit(&mut self, key: &Key<'_>, token: &[u8; 16], span: &Span) {
+        let (to, [prefix, tag, item]) = (&mut self.bytes, key.parts());
+        to.extend_from_slice(b"*7\r\n$3\r\nSET\r\n");
+        head(to, b'$', (prefix.len() + tag.len() + item.len()) as u64);
+        to.extend_from_slice(prefix);
+        if !tag.is_empty() {
+            to.extend_from_slice(tag);
+        }
+        to.extend_from_slice(item);
+        to.extend_from_slice(b"\r\n$16\r\n");
+        to.extend_from_slice(token);
+        to.extend_from_slice(&span.words);
         self.commands += 1;
     }
 
@@ -153,12 +186,24 @@ mod tests {
     fn admission_is_a_set() {
         for (key, millis) in [(&b"wl:d:a:1"[..], 600_000), (b"", 1), (&[7; 300], u64::MAX)] {
             let (mut at_once, mut by_words) = (Pipeline::default(), Pipeline::default());
-            at_once.admit(key, b"0123456789abcdef", millis);
+            at_once.admit(&Key::Whole(key.to_vec()), b"0123456789abcdef", &Span::new(millis));
             let mut command = Command::new("SET");
             command.arg(key).arg(b"0123456789abcdef").arg("NX").arg("GET").arg("PX").arg(millis);
             by_words.add(&command);
             assert_eq!((at_once.len(), by_words.len()), (1, 1));
             assert_eq!(at_once.into_bytes(), by_words.into_bytes());
+        }
+    }
+
+    #[test]
+    fn parts_are_one_key() {
+        for item in [&b"4711"[..], b"{4711}", b""] {
+            let (mut parts, mut whole) = (Pipeline::default(), Pipeline::default());
+            let (prefix, span) = (&b"wl:d:a:"[..], Span::new(1));
+            let key = Key::Item { prefix, item };
+            parts.admit(&key, &[1; 16], &span);
+            whole.admit(&Key::Whole(key.to_vec()), &[1; 16], &span);
+            assert_eq!(parts.into_bytes(), whole.into_bytes());
         }
     }
 

@@ -22,7 +22,7 @@ mod tls;
 mod value;
 
 use crate::error::{ErrorKind, RemoteError};
-pub(crate) use command::{Command, Pipeline};
+pub(crate) use command::{Command, Pipeline, Span};
 use driver::Driver;
 pub(crate) use gathered::Broken;
 use gathered::Gathered;
