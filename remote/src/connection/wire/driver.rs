@@ -59,6 +59,12 @@ impl Driver {
             }
             // Others who can go on now have something to say as well, most likely: it goes out in one write.
             tokio::task::yield_now().await;
+            // What has ended meanwhile is not sent to: then it is known that nothing was carried out.
+            let come = poll_fn(|cx| Poll::Ready(self.poll_receive(cx))).await;
+            if let Err(error) = come {
+                self.why = Some(error);
+                return;
+            }
             self.gathered.take(&mut self.sending, &mut self.waiting);
         }
     }

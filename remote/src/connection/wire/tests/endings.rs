@@ -26,6 +26,15 @@ async fn the_server_goes_in_the_middle() {
     assert_eq!((broken.error.kind(), broken.sent), (ErrorKind::Unreachable, false));
 }
 
+/// A server that has closed the connection in silence has surely carried out nothing of what is asked next.
+#[tokio::test]
+async fn the_server_has_gone() {
+    let (wire, peer) = Server::pair().await;
+    drop(peer);
+    let broken = wire.exchange(echoes(["a"]).0).await.expect_err("nobody is there");
+    assert_eq!((broken.error.kind(), broken.sent), (ErrorKind::Unreachable, false));
+}
+
 #[tokio::test]
 async fn it_speaks_something_else() {
     let (wire, mut peer) = Server::pair().await;
