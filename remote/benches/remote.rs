@@ -1,6 +1,7 @@
 //! Dedup through a server on loopback, beside `redis-benchmark` with the command that it comes to, in one run.
 //!
-//! `cargo bench -p windlass-remote --bench remote`. Each row is done several times, in turn with the others, and the median is shown.
+//! `cargo bench -p windlass-remote --bench remote`. Each row is done several times, in turn with the others, and the median is shown. `-- "all new"`: the rows of
+//! that name alone, once each (to count instructions: `valgrind --tool=callgrind --separate-threads=yes`).
 //! `WINDLASS_BENCH_QUICK=1`: small, to see that it works.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // a program of its own
@@ -32,7 +33,8 @@ fn main() {
     // Small when it is run as a test (`cargo test --benches`), too.
     let quick = !std::env::args().any(|argument| argument == "--bench")
         || std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
-    let (events, rounds) = if quick { (20_000, 1) } else { (400_000, 5) };
+    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let (events, rounds) = if quick { (20_000, 1) } else { (400_000, if only.is_some() { 1 } else { 5 }) };
     // One thread, as redis-benchmark has.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
@@ -40,12 +42,18 @@ fn main() {
         .build()
         .expect("a runtime");
     let server = Server::start(&[]);
-    println!("events a second, {CLIENTS} clients, {events} events, median of {rounds}");
+    println!(
+        "events a second, {CLIENTS} clients, {events} events, median of {rounds}, and by the row of redis-benchmark above"
+    );
     for depth in [1, 8, 32, 128] {
         let events = if depth == 1 { events / 4 } else { events };
         let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
         for _ in 0..rounds {
-            let mut note = |name, figure| {
+            let mut note = |name: &'static str, row: &dyn Fn() -> f64| {
+                if only.as_deref().is_some_and(|only| only != name) {
+                    return;
+                }
+                let figure = row();
                 // Each begins with an empty server: keys that are there already make it slower.
                 server.cli(&["FLUSHALL"]);
                 match rows.iter_mut().find(|(other, _)| *other == name) {
@@ -53,37 +61,41 @@ fn main() {
                     None => rows.push((name, vec![figure])),
                 }
             };
-            note("redis-benchmark SET NX PX", redis_benchmark(&server, depth, events));
-            note("all new", runtime.block_on(windlass(&server, Kind::New, depth, events)));
-            note("all new, by script", runtime.block_on(windlass(&server, Kind::Script, depth, events)));
-            note(
-                "half are repeats, none known here",
-                runtime.block_on(windlass(&server, Kind::Asked, depth, events)),
-            );
-            note(
-                "half are repeats, known here",
-                runtime.block_on(windlass(&server, Kind::Known, depth, events)),
-            );
+            let own = |kind| runtime.block_on(windlass(&server, kind, depth, events));
+            note("redis-benchmark SET NX PX, all new", &|| redis_benchmark(&server, depth, events, true));
+            note("all new", &|| own(Kind::New));
+            note("all new, by script", &|| own(Kind::Script));
+            note("half are repeats, none known here", &|| own(Kind::Asked));
+            note("half are repeats, known here", &|| own(Kind::Known));
+            note("redis-benchmark SET NX PX, one id", &|| redis_benchmark(&server, depth, events, false));
+            note("all are repeats, none known here", &|| own(Kind::Repeats));
         }
-        let median = |figures: &mut Vec<f64>| {
-            figures.sort_by(f64::total_cmp);
-            figures[figures.len() / 2]
-        };
-        let first = median(&mut rows[0].1);
+        let mut reference = f64::NAN;
         for (name, figures) in &mut rows {
-            let figure = median(figures);
-            println!("depth {depth:4}  {name:36} {figure:10.0}  {:5.2}", figure / first);
+            figures.sort_by(f64::total_cmp);
+            let figure = figures[figures.len() / 2];
+            if name.starts_with("redis-benchmark") {
+                reference = figure;
+            }
+            println!("depth {depth:4}  {name:36} {figure:10.0}  {:5.2}", figure / reference);
         }
     }
 }
 
-fn redis_benchmark(server: &Server, depth: u64, events: u64) -> f64 {
-    let output = Command::new("redis-benchmark")
-        .args(["-p", &server.port.to_string(), "-c", &CLIENTS.to_string(), "-P", &depth.to_string()])
-        .args(["-n", &events.to_string(), "-r", "1000000000000", "--csv"])
-        .args(["SET", "wl:d:benchmark:__rand_int__", "0123456789abcdef", "NX", "PX", "600000"])
-        .output()
-        .expect("redis-benchmark runs");
+/// With an id of its own for each event, or one for all.
+fn redis_benchmark(server: &Server, depth: u64, events: u64, new: bool) -> f64 {
+    let mut command = Command::new("redis-benchmark");
+    command.args(["-p", &server.port.to_string(), "-c", &CLIENTS.to_string(), "-P", &depth.to_string()]);
+    command.args(["-n", &events.to_string(), "--csv"]);
+    if new {
+        // It takes a number of 32 bits, and what is more than that for no number at all: all ids are the same then.
+        command.args(["-r", "2000000000"]);
+    }
+    command.args(["SET", "wl:d:benchmark:__rand_int__", "0123456789abcdef", "NX", "PX", "600000"]);
+    let output = command.output().expect("redis-benchmark runs");
+    let keys: u64 = server.cli(&["DBSIZE"]).trim().parse().expect("a number");
+    let expected = if new { events } else { 1 };
+    assert!(keys.abs_diff(expected) <= events / 1000, "{keys} keys");
     let output = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = output.lines().last().expect("a line");
     // The last column but the latencies: "test","rps",..
@@ -98,6 +110,7 @@ enum Kind {
     Script,
     Asked,
     Known,
+    Repeats,
 }
 
 async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
@@ -110,8 +123,12 @@ async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
     let dedup = if kind == Kind::Script { dedup.by_script() } else { dedup }.build().expect("valid");
     let repeats = matches!(kind, Kind::Asked | Kind::Known);
     let own = events / CLIENTS;
+    let name = |client, i| {
+        let client = if kind == Kind::Repeats { 0 } else { client };
+        format!("{client:02}{i:010}")
+    };
     let all: Vec<Vec<String>> =
-        (0..CLIENTS).map(|client| (0..own).map(|i| format!("{client:02}{i:010}")).collect()).collect();
+        (0..CLIENTS).map(|client| (0..own).map(|i| name(client, i)).collect()).collect();
     let begun = Instant::now();
     let mut tasks = Vec::new();
     for ids in all {
@@ -122,7 +139,12 @@ async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
                 let last = (next + depth).min(own);
                 // Every other batch is the one before it.
                 let batch = next / depth;
-                let from = if repeats { (batch / 2) * depth } else { next };
+                let from = match kind {
+                    // The same ones in all batches of all clients.
+                    Kind::Repeats => 0,
+                    _ if repeats => (batch / 2) * depth,
+                    _ => next,
+                };
                 #[allow(clippy::cast_possible_truncation)] // there are as many
                 let ids = &ids[from as usize..(from + (last - next)) as usize];
                 next = last;
@@ -143,7 +165,11 @@ async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
         fresh += task.await.expect("no task fails");
     }
     let figure = events as f64 / begun.elapsed().as_secs_f64();
-    let expected = if repeats { events / 2 } else { events };
+    let expected = match kind {
+        Kind::Repeats => depth,
+        _ if repeats => events / 2,
+        _ => events,
+    };
     assert!(
         fresh.abs_diff(expected) <= CLIENTS * depth,
         "{fresh} of {events} are fresh, {expected} expected"

@@ -1,7 +1,9 @@
 //! Where the servers are, as one line of text.
 
-use crate::error::{ErrorKind, RemoteError};
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
+use crate::{
+    connection::{Endpoint, Target},
+    error::{ErrorKind, RemoteError},
+};
 use std::{fmt, path::PathBuf};
 
 const FORMS: &str = "redis://[user:password@]host[:port][/db], redis+sentinel://host[:port],../name[/db], \
@@ -44,7 +46,7 @@ pub(crate) struct Address {
     tls: bool,
     user: Option<String>,
     password: Option<String>,
-    db: i64,
+    db: u64,
 }
 
 impl Address {
@@ -86,9 +88,10 @@ impl Address {
             if text.is_empty() {
                 return Ok(0);
             }
-            text.parse()
+            // Their numbers are signed.
+            text.parse::<i64>()
                 .ok()
-                .filter(|db: &i64| *db >= 0)
+                .and_then(|db| u64::try_from(db).ok())
                 .ok_or_else(|| wrong(format!("database {text:?}: not a number")))
         };
         let (hosts, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -130,43 +133,21 @@ impl Address {
     }
 
     /// How to connect to a server there, with user, password and database.
-    pub(crate) fn server(&self, host: &Host) -> Result<ConnectionInfo, RemoteError> {
-        let mut login = RedisConnectionInfo::default().set_db(self.db).set_skip_set_lib_name();
-        if let Some(user) = &self.user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &self.password {
-            login = login.set_password(password);
-        }
-        Ok(self.connection(host)?.set_redis_settings(login))
+    pub(crate) fn server(&self, host: &Host) -> Target {
+        let (user, password) = (self.user.clone(), self.password.clone());
+        Target { user, password, db: self.db, ..self.sentinel(host) }
     }
 
     /// How to connect to a sentinel: user and password are the servers' alone.
-    pub(crate) fn sentinel(&self, host: &Host) -> Result<ConnectionInfo, RemoteError> {
-        Ok(self.connection(host)?.set_redis_settings(RedisConnectionInfo::default().set_skip_set_lib_name()))
-    }
-
-    fn connection(&self, host: &Host) -> Result<ConnectionInfo, RemoteError> {
-        let (name, port) = (host.name.clone(), host.port);
-        #[cfg(feature = "tls")]
-        if self.tls {
-            have_cryptography();
-        }
-        let at = match &self.place {
-            Place::Unix(path) => ConnectionAddr::Unix(path.clone()),
-            _ if self.tls => ConnectionAddr::TcpTls { host: name, port, insecure: false, tls_params: None },
-            _ => ConnectionAddr::Tcp(name, port),
+    pub(crate) fn sentinel(&self, host: &Host) -> Target {
+        let endpoint = match &self.place {
+            #[cfg(unix)]
+            Place::Unix(path) => Endpoint::Unix(path.clone()),
+            #[cfg(feature = "tls")]
+            _ if self.tls => Endpoint::Tls(host.clone()),
+            _ => Endpoint::Tcp(host.clone()),
         };
-        at.into_connection_info().map_err(|error| RemoteError::from_redis(&error))
-    }
-}
-
-/// That of the process is ring's, unless it has chosen one.
-#[cfg(feature = "tls")]
-fn have_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Somebody may have been faster, with another: that will do as well.
-        drop(rustls::crypto::ring::default_provider().install_default());
+        Target { endpoint, user: None, password: None, db: 0 }
     }
 }
 

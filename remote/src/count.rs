@@ -1,13 +1,12 @@
 //! How often in the window, over several machines?
 
 use crate::{
-    connection::{Call, TOGETHER},
+    connection::{Call, TOGETHER, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
     script::{Script, script},
 };
-use redis::Value;
 use std::{fmt, ops::Range, sync::LazyLock, time::Duration};
 use windlass::ConfigError;
 
@@ -97,7 +96,8 @@ impl RemoteCounter {
     pub async fn add_batch<K: AsRef<[u8]>>(&self, keys: &[(K, u32)]) -> Vec<Result<u64, RemoteError>> {
         let mut counts = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
-            let calls: Vec<Call> = keys.iter().map(|(key, n)| self.adding(key.as_ref(), *n, None)).collect();
+            let calls: Vec<Call<'_>> =
+                keys.iter().map(|(key, n)| self.adding(key.as_ref(), *n, None)).collect();
             let answers = self.remote.connection().batch(&calls, None, self.remote.deadline()).await;
             counts.extend(answers.into_iter().map(|answer| added(&answer?.value)));
         }
@@ -138,7 +138,7 @@ impl RemoteCounter {
         self.sum(key, Some(at), complete).await
     }
 
-    fn adding(&self, key: &[u8], n: u32, at: Option<u64>) -> Call {
+    fn adding(&self, key: &[u8], n: u32, at: Option<u64>) -> Call<'static> {
         // One more than the window has: for those that are complete.
         let arguments = vec![
             word(at),
@@ -167,7 +167,7 @@ impl RemoteCounter {
         read(&answer).ok_or_else(|| unexpected(&answer))
     }
 
-    async fn ask(&self, call: Call) -> Result<Value, RemoteError> {
+    async fn ask(&self, call: Call<'_>) -> Result<Value, RemoteError> {
         Ok(self.remote.connection().call(call, None, self.remote.deadline()).await?.value)
     }
 }
@@ -187,20 +187,16 @@ fn added(value: &Value) -> Result<u64, RemoteError> {
     }
 }
 
-/// Of panes and counts, one after the other (or in pairs, by protocol), those of some panes.
+/// Of panes and counts, one after the other, those of some panes.
 fn sum(counts: &Value, panes: &Range<u64>) -> Option<u64> {
     let number = |value: &Value| match value {
-        Value::BulkString(text) => std::str::from_utf8(text).ok()?.parse::<u64>().ok(),
+        Value::Bulk(text) => std::str::from_utf8(text).ok()?.parse::<u64>().ok(),
         _ => None,
     };
-    let pairs: Vec<(&Value, &Value)> = match counts {
-        Value::Array(words) => words.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
-        Value::Map(pairs) => pairs.iter().map(|(pane, count)| (pane, count)).collect(),
-        _ => return None,
-    };
+    let Value::Array(words) = counts else { return None };
     let mut sum = 0_u64;
-    for (pane, count) in pairs {
-        let (pane, count) = (number(pane)?, number(count)?);
+    for pair in words.chunks_exact(2) {
+        let (pane, count) = (number(&pair[0])?, number(&pair[1])?);
         if panes.contains(&pane) {
             sum = sum.saturating_add(count);
         }

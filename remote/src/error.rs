@@ -1,5 +1,6 @@
 //! What can go wrong on the way to a server and back.
 
+use crate::connection::ServerError;
 use std::{fmt, sync::Arc};
 
 /// What kind of failure it was. What is to be done about it depends on this alone.
@@ -165,25 +166,19 @@ impl RemoteError {
         self.0.may_be_done
     }
 
-    /// What redis says of a connection or of a request as a whole.
-    pub(crate) fn from_redis(error: &redis::RedisError) -> RemoteError {
-        use redis::ErrorKind as Redis;
+    /// What the system says of a connection.
+    pub(crate) fn from_io(error: &std::io::Error) -> RemoteError {
+        use std::io::ErrorKind as Io;
         let kind = match error.kind() {
-            Redis::AuthenticationFailed => ErrorKind::Auth,
-            Redis::InvalidClientConfig => ErrorKind::Config,
-            Redis::Io if error.is_timeout() => ErrorKind::Timeout,
-            Redis::Io => ErrorKind::Unreachable,
-            _ => error
-                .code()
-                .map_or(ErrorKind::Protocol, |code| of_code(code, error.detail().unwrap_or_default())),
+            Io::TimedOut | Io::WouldBlock => ErrorKind::Timeout,
+            _ => ErrorKind::Unreachable,
         };
         RemoteError::new(kind, error.to_string())
     }
 
     /// What a server answers to one command.
-    pub(crate) fn from_server(error: &redis::ServerError) -> RemoteError {
-        let detail = error.details().unwrap_or_default();
-        RemoteError::new(of_code(error.code(), detail), format!("{} {detail}", error.code()))
+    pub(crate) fn from_server(error: &ServerError) -> RemoteError {
+        RemoteError::new(of_code(error.code(), error.details()), error.text())
     }
 }
 

@@ -60,17 +60,14 @@ impl Namespace {
         &self.0
     }
 
+    /// What the keys of all items begin with.
+    pub(crate) fn prefix(&self, kind: Kind) -> Vec<u8> {
+        ["wl:", kind.word(), ":", &self.0, ":"].concat().into_bytes()
+    }
+
     /// The key of an item that has one of its own.
     pub(crate) fn item(&self, kind: Kind, item: &[u8]) -> Vec<u8> {
-        let mut key = Vec::with_capacity(8 + self.0.len() + item.len());
-        for word in ["wl:", kind.word(), ":", &self.0, ":"] {
-            key.extend_from_slice(word.as_bytes());
-        }
-        if item.contains(&b'{') {
-            key.extend_from_slice(b"{}");
-        }
-        key.extend_from_slice(item);
-        key
+        Key::Item { prefix: &self.prefix(kind), item }.to_vec()
     }
 }
 
@@ -92,6 +89,42 @@ impl Namespace {
     }
 }
 
+/// A key, as it is or in its parts: there are many items, and all with one prefix.
+#[derive(Debug)]
+pub(crate) enum Key<'a> {
+    Whole(Vec<u8>),
+    Item { prefix: &'a [u8], item: &'a [u8] },
+}
+
+impl Key<'_> {
+    /// What it is made of, in order.
+    #[inline]
+    pub(crate) fn parts(&self) -> [&[u8]; 3] {
+        match self {
+            Key::Whole(key) => [key, b"", b""],
+            Key::Item { prefix, item } => [prefix, if item.contains(&b'{') { b"{}" } else { b"" }, item],
+        }
+    }
+
+    pub(crate) fn to_vec(&self) -> Vec<u8> {
+        self.parts().concat()
+    }
+
+    pub(crate) fn slot(&self) -> u16 {
+        match self {
+            Key::Whole(key) => slot(key),
+            // It has no tag, as said above.
+            Key::Item { .. } => self.parts().iter().fold(0, |crc, part| crc_of(crc, part)) % SLOTS,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Key<'_> {
+    fn from(key: Vec<u8>) -> Self {
+        Key::Whole(key)
+    }
+}
+
 /// Slots of a cluster.
 pub(crate) const SLOTS: u16 = 16384;
 
@@ -102,11 +135,14 @@ pub(crate) fn slot(key: &[u8]) -> u16 {
         let close = rest.iter().position(|&byte| byte == b'}')?;
         (close > 0).then(|| &rest[..close])
     });
-    let crc = tag.unwrap_or(key).iter().fold(0u16, |crc, &byte| {
+    crc_of(0, tag.unwrap_or(key)) % SLOTS
+}
+
+fn crc_of(crc: u16, bytes: &[u8]) -> u16 {
+    bytes.iter().fold(crc, |crc, &byte| {
         let [high, _] = crc.to_be_bytes();
         (crc << 8) ^ CRC[usize::from(high ^ byte)]
-    });
-    crc % SLOTS
+    })
 }
 
 /// What the polynomial 0x1021 makes of each byte.
@@ -168,6 +204,11 @@ mod tests {
         let orders = namespace("orders");
         assert_eq!(orders.item(Kind::Dedup, b"4711"), b"wl:d:orders:4711");
         assert_eq!(orders.item(Kind::Dedup, b"{a}4711"), b"wl:d:orders:{}{a}4711");
+        for item in [&b"4711"[..], b"{a}4711", b"}{", b""] {
+            let (prefix, whole) = (orders.prefix(Kind::Dedup), orders.item(Kind::Dedup, item));
+            let key = Key::Item { prefix: &prefix, item };
+            assert_eq!((key.to_vec(), key.slot()), (whole.clone(), slot(&whole)));
+        }
         let slots: Vec<u16> =
             (0..100).map(|i| slot(&orders.item(Kind::Dedup, format!("{{a}}{i}").as_bytes()))).collect();
         assert!(slots.iter().any(|&other| other != slots[0]));

@@ -1,10 +1,10 @@
 //! What a server can do, and whether it keeps what it is told.
 
 use crate::{
+    connection::{Pipeline, Value, Wire},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
 };
-use redis::{Value, aio::MultiplexedConnection};
 use std::fmt;
 
 /// Whether a server may be used that forgets keys early: with a `maxmemory-policy` other than `noeviction`.
@@ -92,20 +92,16 @@ pub(crate) struct Probed {
 
 /// Asks a server, in one round trip and one more if it refuses INFO. What it refuses is a finding, not an error; but a
 /// server that wants a password, or is reading its data, says so to all of it.
-pub(crate) async fn probe(
-    connection: &mut MultiplexedConnection,
-    deadline: Deadline,
-) -> Result<Probed, RemoteError> {
-    let mut pipeline = redis::pipe();
-    pipeline.cmd("INFO");
-    pipeline.cmd("COMMAND").arg("INFO").arg("INCREX").arg("WL.VERSION");
-    pipeline.cmd("EVAL").arg("return 1").arg(0);
-    let answers = ask(connection, &pipeline, deadline).await?;
+pub(crate) async fn probe(connection: &Wire, deadline: Deadline) -> Result<Probed, RemoteError> {
+    let mut pipeline = Pipeline::of(&["INFO"]);
+    pipeline.words(&["COMMAND", "INFO", "INCREX", "WL.VERSION"]);
+    pipeline.words(&["EVAL", "return 1", "0"]);
+    let answers = ask(connection, pipeline, deadline).await?;
     let [info, commands, script] = answers.as_slice() else {
         return Err(RemoteError::new(ErrorKind::Protocol, format!("3 questions, {} answers", answers.len())));
     };
     for answer in &answers {
-        if let Value::ServerError(error) = answer {
+        if let Value::Error(error) = answer {
             let error = RemoteError::from_server(error);
             if matches!(error.kind(), ErrorKind::Auth | ErrorKind::Loading) {
                 return Err(error);
@@ -119,12 +115,10 @@ pub(crate) async fn probe(
     let mut unchecked = Vec::new();
     let mut eviction = field(&info, "maxmemory_policy").map(str::to_owned);
     if eviction.is_none() {
-        let mut pipeline = redis::pipe();
-        pipeline.cmd("CONFIG").arg("GET").arg("maxmemory-policy");
-        let answer = ask(connection, &pipeline, deadline).await?;
+        let pipeline = Pipeline::of(&["CONFIG", "GET", "maxmemory-policy"]);
+        let answer = ask(connection, pipeline, deadline).await?;
         eviction = answer.first().and_then(|answer| match answer {
             Value::Array(pair) => pair.get(1).and_then(text),
-            Value::Map(pairs) => pairs.first().and_then(|(_, policy)| text(policy)),
             _ => None,
         });
         if eviction.is_none() {
@@ -138,7 +132,7 @@ pub(crate) async fn probe(
         version,
         valkey: field(&info, "valkey_version").is_some(),
         set_nx_get: version.is_none_or(|version| version >= (7, 0, 0)),
-        scripts: !matches!(script, Value::ServerError(_)),
+        scripts: !matches!(script, Value::Error(_)),
         increx: has(0),
         module: has(1),
         cluster: field(&info, "cluster_enabled") == Some("1"),
@@ -164,19 +158,14 @@ pub(crate) fn allowed(capabilities: &Capabilities, eviction: Eviction) -> Result
     }
 }
 
-async fn ask(
-    connection: &mut MultiplexedConnection,
-    pipeline: &redis::Pipeline,
-    deadline: Deadline,
-) -> Result<Vec<Value>, RemoteError> {
-    let answers = deadline.of(connection.send_packed_commands(pipeline, 0, pipeline.len())).await?;
-    answers.map_err(|error| RemoteError::from_redis(&error))
+async fn ask(connection: &Wire, pipeline: Pipeline, deadline: Deadline) -> Result<Vec<Value>, RemoteError> {
+    deadline.of(connection.exchange(pipeline)).await?.map_err(|broken| broken.error)
 }
 
 fn text(value: &Value) -> Option<String> {
     match value {
-        Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok(),
-        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text.clone()),
+        Value::Bulk(bytes) => String::from_utf8(bytes.clone()).ok(),
+        Value::Simple(text) => Some(text.to_string()),
         _ => None,
     }
 }

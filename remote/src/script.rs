@@ -1,5 +1,7 @@
 //! Lua scripts, known by their digest.
 
+use crate::connection::Pipeline;
+
 /// A script. Servers keep those that they have seen, by digest (EVALSHA); whoever has not seen it gets all of it (EVAL) and keeps it: a
 /// server that was restarted, a replica that was promoted, and any after SCRIPT FLUSH.
 #[derive(Debug)]
@@ -10,17 +12,25 @@ pub(crate) struct Script {
 
 impl Script {
     pub(crate) fn new(source: &'static str) -> Script {
-        Script { source, digest: redis::Script::new(source).get_hash().to_owned() }
+        Script { source, digest: sha1_smol::Sha1::from(source).digest().to_string() }
     }
 
     /// The command that runs it: by digest, or `whole`.
-    pub(crate) fn command(&self, whole: bool, keys: &[Vec<u8>], arguments: &[Vec<u8>]) -> redis::Cmd {
-        let mut command = if whole { redis::cmd("EVAL") } else { redis::cmd("EVALSHA") };
-        command.arg(if whole { self.source } else { &self.digest }).arg(keys.len());
+    pub(crate) fn add_to(
+        &self,
+        pipeline: &mut Pipeline,
+        whole: bool,
+        keys: &[Vec<u8>],
+        arguments: &[Vec<u8>],
+    ) {
+        pipeline.begin(3 + (keys.len() + arguments.len()) as u64);
+        let (name, script) = if whole { ("EVAL", self.source) } else { ("EVALSHA", &*self.digest) };
+        pipeline.word(name);
+        pipeline.word(script);
+        pipeline.word(keys.len() as u64);
         for word in keys.iter().chain(arguments) {
-            command.arg(word.as_slice());
+            pipeline.word(word);
         }
-        command
     }
 }
 

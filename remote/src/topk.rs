@@ -1,13 +1,12 @@
 //! Which keys are the hottest, over several machines?
 
 use crate::{
-    connection::Call,
+    connection::{Call, Command, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
     unique::unique,
 };
-use redis::Value;
 use std::{collections::BTreeMap, convert::Infallible, fmt, time::Duration};
 use windlass::{Aggregator, ConfigError, Export, Keys, TopSnapshot};
 
@@ -105,11 +104,11 @@ impl RemoteTopK {
     pub async fn publish(&self, export: &Export) -> Result<(), RemoteError> {
         let (key, members) = (self.key(&self.member, export.panes().end % 2), self.members());
         let millis = u64::try_from(self.life.as_millis()).unwrap_or(u64::MAX);
-        let mut set = redis::cmd("SET");
-        set.arg(key).arg(export.to_bytes()).arg("PX").arg(millis);
-        let mut join = redis::cmd("SADD");
+        let mut set = Command::new("SET");
+        set.arg(&key).arg(&export.to_bytes()).arg("PX").arg(millis);
+        let mut join = Command::new("SADD");
         join.arg(members.as_slice()).arg(&self.member);
-        let mut keep = redis::cmd("PEXPIRE");
+        let mut keep = Command::new("PEXPIRE");
         keep.arg(members.as_slice()).arg(millis);
         // Twice is as good as once.
         let call = Call::transaction(members, vec![set, join, keep], true);
@@ -156,15 +155,15 @@ impl RemoteTopK {
     /// Who has published.
     async fn names(&self) -> Result<Vec<Vec<u8>>, RemoteError> {
         let members = self.members();
-        let mut command = redis::cmd("SMEMBERS");
+        let mut command = Command::new("SMEMBERS");
         command.arg(members.as_slice());
         let call = Call::native(members, command, true);
         let answer = self.remote.connection().call(call, None, self.remote.deadline()).await?.value;
         let words = match answer {
-            Value::Array(words) | Value::Set(words) => words,
+            Value::Array(words) => words,
             other => return Err(self.wrong(format!("{other:?}"))),
         };
-        let name = |word| if let Value::BulkString(name) = word { Some(name) } else { None };
+        let name = |word| if let Value::Bulk(name) = word { Some(name) } else { None };
         Ok(words.into_iter().filter_map(name).collect())
     }
 
@@ -173,16 +172,16 @@ impl RemoteTopK {
         if members.is_empty() {
             return Ok(Vec::new());
         }
-        let mut command = redis::cmd("MGET");
+        let mut command = Command::new("MGET");
         for member in members {
             let member = String::from_utf8_lossy(member);
-            command.arg(self.key(&member, 0)).arg(self.key(&member, 1));
+            command.arg(&self.key(&member, 0)).arg(&self.key(&member, 1));
         }
         let call = Call::native(self.members(), command, true);
         let answer = self.remote.connection().call(call, None, self.remote.deadline()).await?.value;
         let Value::Array(values) = answer else { return Err(self.wrong(format!("{answer:?}"))) };
         let export = |value: &Value| match value {
-            Value::BulkString(bytes) => {
+            Value::Bulk(bytes) => {
                 Some(Export::from_bytes(bytes).map_err(|error| self.wrong(error.to_string())))
             }
             _ => None,
@@ -195,8 +194,11 @@ impl RemoteTopK {
         if members.is_empty() {
             return;
         }
-        let mut command = redis::cmd("SREM");
-        command.arg(self.members()).arg(members);
+        let mut command = Command::new("SREM");
+        command.arg(&self.members());
+        for member in members {
+            command.arg(member);
+        }
         let call = Call::native(self.members(), command, true);
         drop(self.remote.connection().call(call, None, self.remote.deadline()).await);
     }

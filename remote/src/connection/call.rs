@@ -1,46 +1,57 @@
 //! One command for one key, as data: it may have to be sent more than once, to several nodes, in several forms.
 
-use crate::script::Script;
-use redis::{ServerError, Value};
+use super::wire::{Command, Pipeline, ServerError, Span, Value};
+use crate::{key::Key, script::Script};
 use std::sync::LazyLock;
 
 /// What is asked.
 #[derive(Debug)]
-pub(crate) enum What {
-    /// `SET key token NX GET PX millis`: made when it is sent, as there are so many of them.
-    Admit { token: [u8; 16], millis: u64 },
+pub(crate) enum What<'a> {
+    /// `SET key token NX GET PX millis`: put together when it is sent, as there are so many of them.
+    Admit {
+        token: [u8; 16],
+        span: &'a Span,
+    },
     /// A command as it is.
-    Native(redis::Cmd),
+    Native(Command),
     /// Commands that are carried out together (MULTI, EXEC); the answer is all of theirs.
-    Transaction(Vec<redis::Cmd>),
-    /// A script, with all of its keys (in one slot) and its arguments.
-    Script { script: &'static LazyLock<Script>, keys: Vec<Vec<u8>>, arguments: Vec<Vec<u8>> },
+    Transaction(Vec<Command>),
+    Script(Box<Run>),
+}
+
+/// A script, with all of its keys (in one slot) and its arguments.
+#[derive(Debug)]
+pub(crate) struct Run {
+    script: &'static LazyLock<Script>,
+    keys: Vec<Vec<u8>>,
+    arguments: Vec<Vec<u8>>,
 }
 
 /// A question to the engine.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct Call<'a> {
     /// The key that routes it, and that errors name.
-    pub(crate) key: Vec<u8>,
-    pub(crate) what: What,
+    pub(crate) key: Key<'a>,
+    pub(crate) what: What<'a>,
     /// Whether it may be sent again when nobody knows whether it was carried out. (What was surely not carried out is sent again anyway.)
     pub(crate) repeatable: bool,
 }
 
-impl Call {
+impl<'a> Call<'a> {
     /// Sets a key that is not there to a token, for so many milliseconds, and asks what it was. May be sent again: with the same token it changes nothing more.
-    pub(crate) fn admit(key: Vec<u8>, token: [u8; 16], millis: u64) -> Call {
-        Call { key, what: What::Admit { token, millis }, repeatable: true }
+    #[inline]
+    pub(crate) fn admit(key: Key<'a>, token: [u8; 16], span: &'a Span) -> Call<'a> {
+        Call { key, what: What::Admit { token, span }, repeatable: true }
     }
 
     /// A command as it is; `key` is the key in it.
-    pub(crate) fn native(key: Vec<u8>, command: redis::Cmd, repeatable: bool) -> Call {
-        Call { key, what: What::Native(command), repeatable }
+    pub(crate) fn native(key: Vec<u8>, command: Command, repeatable: bool) -> Call<'a> {
+        Call { key: key.into(), what: What::Native(command), repeatable }
     }
 
     /// Commands on one key, carried out together.
-    pub(crate) fn transaction(key: Vec<u8>, commands: Vec<redis::Cmd>, repeatable: bool) -> Call {
-        Call { key, what: What::Transaction(commands), repeatable }
+    pub(crate) fn transaction(key: Vec<u8>, commands: Vec<Command>, repeatable: bool) -> Call<'a> {
+        Call { key: key.into(), what: What::Transaction(commands), repeatable }
     }
 
     /// A script on one key.
@@ -49,8 +60,9 @@ impl Call {
         script: &'static LazyLock<Script>,
         arguments: Vec<Vec<u8>>,
         repeatable: bool,
-    ) -> Call {
-        Call { what: What::Script { script, keys: vec![key.clone()], arguments }, key, repeatable }
+    ) -> Call<'a> {
+        let run = Run { script, keys: vec![key.clone()], arguments };
+        Call { key: key.into(), what: What::Script(Box::new(run)), repeatable }
     }
 
     /// A script on keys in one slot, of which the first one is named in errors.
@@ -59,65 +71,57 @@ impl Call {
         script: &'static LazyLock<Script>,
         arguments: Vec<Vec<u8>>,
         repeatable: bool,
-    ) -> Call {
+    ) -> Call<'a> {
         let key = keys.first().cloned().unwrap_or_default();
-        Call { what: What::Script { script, keys, arguments }, key, repeatable }
+        Call { key: key.into(), what: What::Script(Box::new(Run { script, keys, arguments })), repeatable }
     }
 
     /// What is sent, a script `whole` or by its digest.
-    pub(crate) fn add_to(&self, pipeline: &mut redis::Pipeline, whole: bool) {
+    pub(crate) fn add_to(&self, pipeline: &mut Pipeline, whole: bool) {
         match &self.what {
-            What::Admit { token, millis } => {
-                // As large as it gets: 7 words, most of them short.
-                let mut command = redis::Cmd::with_capacity(7, self.key.len() + 48);
-                command.arg("SET").arg(self.key.as_slice()).arg(&token[..]);
-                command.arg("NX").arg("GET").arg("PX").arg(*millis);
-                pipeline.add_command(command);
-            }
-            What::Native(command) => drop(pipeline.add_command(command.clone())),
+            What::Admit { token, span } => pipeline.admit(&self.key, token, span),
+            What::Native(command) => pipeline.add(command),
             What::Transaction(commands) => {
-                pipeline.cmd("MULTI");
+                pipeline.words(&["MULTI"]);
                 for command in commands {
-                    pipeline.add_command(command.clone());
+                    pipeline.add(command);
                 }
-                pipeline.cmd("EXEC");
+                pipeline.words(&["EXEC"]);
             }
-            What::Script { script, keys, arguments } => {
-                pipeline.add_command(script.command(whole, keys, arguments));
-            }
+            What::Script(run) => run.script.add_to(pipeline, whole, &run.keys, &run.arguments),
         }
     }
 
-    /// Its answer, of all that have come. `None`: there are too few.
-    pub(crate) fn answer(
-        &self,
-        answers: &mut impl Iterator<Item = Value>,
-    ) -> Option<Result<Value, ServerError>> {
-        let What::Transaction(commands) = &self.what else { return Some(result(answers.next()?)) };
+    /// Its answer, of all that have come: as many as it has commands.
+    pub(crate) fn answer(&self, answers: &mut impl Iterator<Item = Value>) -> Result<Value, ServerError> {
+        let mut next = || result(answers.next().unwrap_or_default());
+        let What::Transaction(commands) = &self.what else { return next() };
         // What keeps one command from being queued keeps all from being carried out, and is what EXEC only alludes to.
         let mut refused = None;
         for _ in 0..=commands.len() {
-            if let Err(error) = result(answers.next()?) {
+            if let Err(error) = next() {
                 refused.get_or_insert(error);
             }
         }
-        let done = result(answers.next()?);
+        let done = next();
         if let Some(error) = refused {
-            return Some(Err(error));
+            return Err(error);
         }
         if let Ok(Value::Array(values)) = &done
-            && let Some(Value::ServerError(error)) =
-                values.iter().find(|value| matches!(value, Value::ServerError(_)))
+            && let Some(error) = values.iter().find_map(|value| match value {
+                Value::Error(error) => Some(error),
+                _ => None,
+            })
         {
-            return Some(Err(error.clone()));
+            return Err(error.clone());
         }
-        Some(done)
+        done
     }
 }
 
 fn result(value: Value) -> Result<Value, ServerError> {
     match value {
-        Value::ServerError(error) => Err(error),
+        Value::Error(error) => Err(error),
         value => Ok(value),
     }
 }
@@ -127,5 +131,5 @@ fn result(value: Value) -> Result<Value, ServerError> {
 pub(crate) struct Reply {
     pub(crate) value: Value,
     /// How many replicas have said that they have it, where that was asked for.
-    pub(crate) replicas: Option<u64>,
+    pub(crate) replicas: Option<u32>,
 }

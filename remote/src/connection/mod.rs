@@ -10,12 +10,14 @@ mod circuit;
 mod node;
 mod slots;
 mod topology;
+mod wire;
 
 use crate::{
     address::Address,
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     figure::Figure,
+    key::Key,
     probe::{Capabilities, Eviction},
 };
 pub(crate) use call::{Call, Reply};
@@ -25,6 +27,7 @@ use node::{Lost, Node};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use topology::Topology;
+pub(crate) use wire::{Command, Endpoint, Pipeline, ServerError, Span, Target, Value, Wire};
 
 /// Between rounds, if there is no other place to go to: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
@@ -65,6 +68,18 @@ struct Waiting {
     whole: bool,
     /// Why it has no answer.
     last: Option<RemoteError>,
+}
+
+impl Waiting {
+    fn new(index: usize) -> Waiting {
+        Waiting { index, ask: None, whole: false, last: None }
+    }
+}
+
+/// What a first round came to that did not answer all.
+struct Begun {
+    answers: Vec<Option<Answer>>,
+    nexts: Vec<(Waiting, Next)>,
 }
 
 /// What goes to one node in a round.
@@ -115,35 +130,109 @@ impl Connection {
     }
 
     /// The answer to one call.
-    pub(crate) async fn call(&self, call: Call, confirm: Option<u32>, deadline: Deadline) -> Answer {
+    pub(crate) async fn call(&self, call: Call<'_>, confirm: Option<u32>, deadline: Deadline) -> Answer {
         let answers = self.batch(&[call], confirm, deadline).await;
-        answers.into_iter().next().unwrap_or_else(|| Err(RemoteError::new(ErrorKind::Protocol, "no answer")))
+        answers.into_iter().next().unwrap_or_else(no_answer)
     }
 
     /// The answers to several, in their order. Calls with the same key are carried out in their order; others in any. With `confirm`, each is
     /// sent on a connection on which it is then waited for so many replicas ([`Reply::replicas`] says how many there were).
     pub(crate) async fn batch(
         &self,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<Answer> {
         self.counts.calls.add(calls.len() as u64);
-        let mut answers: Vec<Option<Answer>> = vec![None; calls.len()];
-        let mut waiting: Vec<Waiting> =
-            (0..calls.len()).map(|index| Waiting { index, ask: None, whole: false, last: None }).collect();
-        let (mut pause, mut redirections, mut first) = (PAUSE.0, 0, true);
-        // A node that hangs takes all of a call's time, so that none is left to look for its successor: the next one to try does so first.
-        if self.circuits.due() {
-            drop(self.topology.refresh(deadline.within(deadline.left() / 2)).await);
+        let node = if self.circuits.is_quiet() { self.topology.one_of_all(calls) } else { None };
+        let begun = match node {
+            Some(node) => match self.straight(node, calls, confirm, deadline).await {
+                Ok(answers) => return answers,
+                Err(begun) => Some(begun),
+            },
+            None => None,
+        };
+        // Rare, and large.
+        Box::pin(self.rounds(begun, calls, confirm, deadline)).await
+    }
+
+    /// The normal case, which costs least: nobody is known not to answer, and one node answers for all keys. If it answers all, that is all; else it was
+    /// the first round.
+    async fn straight(
+        &self,
+        node: Arc<Node>,
+        calls: &[Call<'_>],
+        confirm: Option<u32>,
+        deadline: Deadline,
+    ) -> Result<Vec<Answer>, Begun> {
+        let begun = Instant::now();
+        self.counts.pipelines.add(1);
+        let mut replies =
+            match node.send(calls.iter().map(|call| (call, false, false)), confirm, deadline).await {
+                Ok(replies) => replies,
+                Err(lost) => {
+                    let all = (0..calls.len()).map(Waiting::new).collect();
+                    let nexts = self.lost(&node, begun, lost, all, calls);
+                    return Err(Begun { answers: vec![None; calls.len()], nexts });
+                }
+            };
+        let (mut answers, mut nexts) = (Vec::with_capacity(calls.len()), Vec::new());
+        for (index, call) in calls.iter().enumerate() {
+            answers.push(match replies.next(call, false) {
+                Ok(reply) => Ok(reply),
+                Err(error) => {
+                    let waiting = Waiting::new(index);
+                    let next = self.redirected(&error, &node, &call.key, &waiting);
+                    nexts.push((waiting, next));
+                    no_answer()
+                }
+            });
         }
-        while !waiting.is_empty() {
-            let (groups, unowned) = self.groups(waiting, calls, first, &mut answers);
-            first = false;
-            waiting = unowned;
-            let (mut refresh, mut wait) = (!waiting.is_empty(), !waiting.is_empty());
-            let sent = join_all(groups.into_iter().map(|group| self.send(group, calls, confirm, deadline)));
-            for (mut call, next) in sent.await.into_iter().flatten() {
+        if nexts.len() < calls.len() {
+            self.circuits.answered(&node.name);
+        }
+        if nexts.is_empty() {
+            return Ok(answers);
+        }
+        Err(Begun { answers: answers.into_iter().map(Some).collect(), nexts })
+    }
+
+    /// Rounds until all have answers, after what a first one came to.
+    async fn rounds(
+        &self,
+        begun: Option<Begun>,
+        calls: &[Call<'_>],
+        confirm: Option<u32>,
+        deadline: Deadline,
+    ) -> Vec<Answer> {
+        let mut first = begun.is_none();
+        let (mut answers, mut nexts) = match begun {
+            Some(Begun { answers, nexts }) => (answers, Some(nexts)),
+            None => (vec![None; calls.len()], None),
+        };
+        let mut waiting: Vec<Waiting> = Vec::new();
+        if first {
+            waiting.extend((0..calls.len()).map(Waiting::new));
+            // A node that hangs takes all of a call's time, so that none is left to look for its successor: the next one to try does so first.
+            if self.circuits.due() {
+                drop(self.topology.refresh(deadline.within(deadline.left() / 2)).await);
+            }
+        }
+        let (mut pause, mut redirections) = (PAUSE.0, 0);
+        while nexts.is_some() || !waiting.is_empty() {
+            let (mut refresh, mut wait) = (false, false);
+            let sent = match nexts.take() {
+                Some(nexts) => nexts,
+                None => {
+                    let (groups, unowned) = self.groups(waiting, calls, first, &mut answers);
+                    first = false;
+                    waiting = unowned;
+                    (refresh, wait) = (!waiting.is_empty(), !waiting.is_empty());
+                    let sent = groups.into_iter().map(|group| self.send(group, calls, confirm, deadline));
+                    join_all(sent).await.into_iter().flatten().collect()
+                }
+            };
+            for (mut call, next) in sent {
                 match next {
                     Next::Done(reply) => answers[call.index] = Some(Ok(reply)),
                     Next::Failed(error) => {
@@ -187,8 +276,7 @@ impl Connection {
                 }
             }
         }
-        let none = || Err(RemoteError::new(ErrorKind::Protocol, "no answer"));
-        answers.into_iter().map(|answer| answer.unwrap_or_else(none)).collect()
+        answers.into_iter().map(|answer| answer.unwrap_or_else(no_answer)).collect()
     }
 
     /// The calls of each node, and those whose slot nobody is known to serve. In the first round those are answered whose node is known not to
@@ -196,7 +284,7 @@ impl Connection {
     fn groups(
         &self,
         waiting: Vec<Waiting>,
-        calls: &[Call],
+        calls: &[Call<'_>],
         first: bool,
         answers: &mut [Option<Answer>],
     ) -> (Vec<Group>, Vec<Waiting>) {
@@ -228,7 +316,7 @@ impl Connection {
                 }
             });
             if let Err(error) = asked {
-                answers[index] = Some(Err(error.with_key(&calls[index].key)));
+                answers[index] = Some(Err(error.with_key(&calls[index].key.to_vec())));
             }
         }
         groups.retain(|group| !group.calls.is_empty());
@@ -239,32 +327,29 @@ impl Connection {
     async fn send(
         &self,
         group: Group,
-        calls: &[Call],
+        calls: &[Call<'_>],
         confirm: Option<u32>,
         deadline: Deadline,
     ) -> Vec<(Waiting, Next)> {
         let (Group { node, calls: group, .. }, begun) = (group, Instant::now());
         self.counts.pipelines.add(1);
         let commands = group.iter().map(|call| (&calls[call.index], call.ask.is_some(), call.whole));
-        let replies = match node.send(commands, confirm, deadline).await {
+        let mut replies = match node.send(commands, confirm, deadline).await {
             Ok(replies) => replies,
-            Err(Lost { error, sent }) => {
-                // It is slow, or lost a connection: no reason to keep others from it.
-                let error = if node.has_answered(begun) { error.though_alive() } else { error };
-                return self.lost(&error, sent, group, calls);
-            }
+            Err(lost) => return self.lost(&node, begun, lost, group, calls),
         };
         let (mut served, quiet) = (false, self.circuits.is_quiet());
-        let nexts = group.into_iter().zip(replies).map(|(call, reply)| {
-            let next = match reply {
+        let nexts = group.into_iter().map(|call| {
+            let asked = &calls[call.index];
+            let next = match replies.next(asked, call.ask.is_some()) {
                 Ok(reply) => {
                     served = true;
                     if !quiet {
-                        self.circuits.answered(&name_of(self.topology.slot(&calls[call.index].key)));
+                        self.circuits.answered(&name_of(self.topology.slot(&asked.key)));
                     }
                     Next::Done(reply)
                 }
-                Err(error) => self.redirected(&error, &node, &calls[call.index].key, &call),
+                Err(error) => self.redirected(&error, &node, &asked.key, &call),
             };
             (call, next)
         });
@@ -278,11 +363,14 @@ impl Connection {
     /// The whole pipeline came to nothing.
     fn lost(
         &self,
-        error: &RemoteError,
-        sent: bool,
+        node: &Node,
+        begun: Instant,
+        Lost { error, sent }: Lost,
         group: Vec<Waiting>,
-        calls: &[Call],
+        calls: &[Call<'_>],
     ) -> Vec<(Waiting, Next)> {
+        // It is slow, or lost a connection: no reason to keep others from it.
+        let error = if node.has_answered(begun) { error.though_alive() } else { error };
         // What another attempt will not change.
         let hopeless = !error.kind().is_outage();
         let next = |call: &Waiting| {
@@ -302,8 +390,8 @@ impl Connection {
     }
 
     /// What an error means that a server answered to one command: none of these was carried out.
-    fn redirected(&self, error: &redis::ServerError, node: &Arc<Node>, key: &[u8], call: &Waiting) -> Next {
-        let details = error.details().unwrap_or_default();
+    fn redirected(&self, error: &ServerError, node: &Arc<Node>, key: &Key<'_>, call: &Waiting) -> Next {
+        let details = error.details();
         match error.code() {
             "MOVED" | "ASK" => {
                 self.counts.redirected.add(1);
@@ -330,14 +418,14 @@ impl Connection {
     }
 
     /// The error of a call that the deadline ended: what kept it from its answer.
-    fn late(&self, last: Option<RemoteError>, calls: &[Call], index: usize) -> RemoteError {
+    fn late(&self, last: Option<RemoteError>, calls: &[Call<'_>], index: usize) -> RemoteError {
         let error = last.unwrap_or_else(|| {
             RemoteError::new(ErrorKind::Timeout, "the deadline passed").at(&self.topology.name())
         });
         self.ended(error, calls, index)
     }
 
-    fn ended(&self, error: RemoteError, calls: &[Call], index: usize) -> RemoteError {
+    fn ended(&self, error: RemoteError, calls: &[Call<'_>], index: usize) -> RemoteError {
         self.counts.failed.add(1);
         if error.is_silence() {
             let name = match error.kind() {
@@ -346,8 +434,12 @@ impl Connection {
             };
             self.circuits.failed(&name, &error);
         }
-        error.with_key(&calls[index].key)
+        error.with_key(&calls[index].key.to_vec())
     }
+}
+
+fn no_answer() -> Answer {
+    Err(RemoteError::new(ErrorKind::Protocol, "no answer"))
 }
 
 /// What a slot is called where nodes have names.

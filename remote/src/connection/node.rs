@@ -1,12 +1,14 @@
 //! One server, and the connections to it.
 
-use super::call::{Call, Reply};
+use super::{
+    call::{Call, Reply},
+    wire::{Pipeline, ServerError, Target, Value, Wire},
+};
 use crate::{
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     probe::{self, Capabilities, Eviction},
 };
-use redis::{AsyncConnectionConfig, Value, aio::MultiplexedConnection};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -20,15 +22,18 @@ const CONFIRMING: usize = 16;
 /// close idle connections without a word.
 const IDLE: Duration = Duration::from_secs(1);
 
+/// Bytes that a command takes, as a guess.
+const USUAL: usize = 128;
+
 /// A server. Connections are made when they are needed, and again when they are lost.
 pub(crate) struct Node {
     pub(crate) name: Arc<str>,
-    client: redis::Client,
+    target: Target,
     rules: Rules,
-    shared: Mutex<Option<Live>>,
+    shared: Mutex<Option<Arc<Live>>>,
     /// Held by the one who connects.
     connecting: tokio::sync::Mutex<()>,
-    idle: Mutex<Vec<Live>>,
+    idle: Mutex<Vec<Arc<Live>>>,
     confirming: Semaphore,
     /// When it last answered, on whatever connection.
     answered: Mutex<Option<Instant>>,
@@ -42,11 +47,10 @@ pub(crate) struct Rules {
     pub(crate) primary: bool,
 }
 
-#[derive(Clone)]
 struct Live {
-    connection: MultiplexedConnection,
-    made: Instant,
-    used: Arc<Mutex<Instant>>,
+    wire: Wire,
+    /// When it was last answered on.
+    used: Mutex<Instant>,
     capabilities: Arc<Capabilities>,
 }
 
@@ -58,23 +62,22 @@ pub(crate) struct Lost {
 }
 
 impl Node {
-    pub(crate) fn new(name: Arc<str>, at: redis::ConnectionInfo, rules: Rules) -> Result<Node, RemoteError> {
-        let client = redis::Client::open(at).map_err(|error| RemoteError::from_redis(&error).at(&name))?;
-        Ok(Node {
+    pub(crate) fn new(name: Arc<str>, target: Target, rules: Rules) -> Node {
+        Node {
             name,
-            client,
+            target,
             rules,
             shared: Mutex::default(),
             connecting: tokio::sync::Mutex::default(),
             idle: Mutex::default(),
             confirming: Semaphore::new(CONFIRMING),
             answered: Mutex::default(),
-        })
+        }
     }
 
     /// What it said of itself when it was last connected to; connects if it is not.
     pub(crate) async fn capabilities(&self, deadline: Deadline) -> Result<Arc<Capabilities>, RemoteError> {
-        Ok(self.live(deadline).await?.capabilities)
+        Ok(Arc::clone(&self.live(deadline).await?.capabilities))
     }
 
     /// Whether it has answered anybody since.
@@ -85,29 +88,27 @@ impl Node {
     /// Sends commands that need no key, and gives their answers.
     pub(crate) async fn ask(
         &self,
-        pipeline: &redis::Pipeline,
+        pipeline: Pipeline,
         deadline: Deadline,
     ) -> Result<Vec<Value>, RemoteError> {
         let live = self.live(deadline).await?;
-        self.exchange(&live, pipeline, deadline).await
+        self.exchange(&live, pipeline, deadline).await.map_err(|lost| lost.error)
     }
 
     /// Sends calls as one pipeline: `asking` for a slot that is on its way here, `whole` a script that it did not know. With `confirm`
     /// on a connection of its own, and waits there until so many replicas have it all, or the deadline is near.
     pub(crate) async fn send<'a>(
         &self,
-        calls: impl Iterator<Item = (&'a Call, bool, bool)>,
+        calls: impl Iterator<Item = (&'a Call<'a>, bool, bool)>,
         confirm: Option<u32>,
         deadline: Deadline,
-    ) -> Result<Vec<Result<Reply, redis::ServerError>>, Lost> {
-        let mut pipeline = redis::pipe();
-        let (mut sent, mut once) = (Vec::new(), false);
+    ) -> Result<Replies, Lost> {
+        let (mut pipeline, mut once) = (Pipeline::with_capacity(calls.size_hint().0 * USUAL), false);
         for (call, ask, whole) in calls {
             if ask {
-                pipeline.cmd("ASKING");
+                pipeline.words(&["ASKING"]);
             }
             call.add_to(&mut pipeline, whole);
-            sent.push((call, ask));
             once |= !call.repeatable;
         }
         let unsent = |error| Lost { error, sent: false };
@@ -122,43 +123,28 @@ impl Node {
                 let live = self.own(deadline).await.map_err(unsent)?;
                 // Time for the answer's way back.
                 let span = deadline.left().mul_f64(0.75).as_millis().max(1);
-                pipeline.cmd("WAIT").arg(replicas).arg(u64::try_from(span).unwrap_or(u64::MAX));
+                pipeline.begin(3);
+                pipeline.word("WAIT");
+                pipeline.word(u64::from(replicas));
+                pipeline.word(u64::try_from(span).unwrap_or(u64::MAX));
                 (permit.ok(), live)
             }
         };
         if once && live.idle() > IDLE {
-            let mut ping = redis::pipe();
-            ping.cmd("PING");
-            self.exchange(&live, &ping, deadline).await.map_err(unsent)?;
+            let ping = self.exchange(&live, Pipeline::of(&["PING"]), deadline).await;
+            ping.map_err(|lost| unsent(lost.error))?;
         }
-        let answers = self.exchange(&live, &pipeline, deadline).await;
-        let answers = answers.map_err(|error| Lost { error, sent: true })?;
-        let mut answers = answers.into_iter();
-        let mut replies: Vec<Result<Reply, redis::ServerError>> = Vec::with_capacity(sent.len());
-        for (call, ask) in sent {
-            if ask {
-                answers.next();
-            }
-            replies.push(match call.answer(&mut answers) {
-                Some(answer) => answer.map(|value| Reply { value, replicas: None }),
-                None => {
-                    let error = RemoteError::new(ErrorKind::Protocol, "fewer answers than questions");
-                    return Err(Lost { error: error.at(&self.name), sent: true });
-                }
-            });
-        }
+        let mut values = self.exchange(&live, pipeline, deadline).await?;
+        let mut replicas = None;
         if confirm.is_some() {
-            let replicas = match answers.next() {
-                Some(Value::Int(count)) => u64::try_from(count).unwrap_or(0),
+            replicas = Some(match values.pop() {
+                Some(Value::Int(count)) => u32::try_from(count).unwrap_or(0),
                 // WAIT is refused: nothing is confirmed.
                 _ => 0,
-            };
-            for reply in replies.iter_mut().flatten() {
-                reply.replicas = Some(replicas);
-            }
+            });
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(live);
         }
-        Ok(replies)
+        Ok(Replies { values: values.into_iter(), replicas })
     }
 
     /// A round trip. A connection on which it fails is not used again: if the server is only slow, others that wait on it still get their
@@ -166,54 +152,52 @@ impl Node {
     async fn exchange(
         &self,
         live: &Live,
-        pipeline: &redis::Pipeline,
+        pipeline: Pipeline,
         deadline: Deadline,
-    ) -> Result<Vec<Value>, RemoteError> {
-        let mut connection = live.connection.clone();
-        let answers = deadline.of(connection.send_packed_commands(pipeline, 0, pipeline.len())).await;
-        let error = match answers {
+    ) -> Result<Vec<Value>, Lost> {
+        let (error, sent) = match deadline.of(live.wire.exchange(pipeline)).await {
             Ok(Ok(answers)) => {
                 let now = Instant::now();
                 *live.used.lock().unwrap_or_else(PoisonError::into_inner) = now;
                 *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
                 return Ok(answers);
             }
-            Ok(Err(error)) => RemoteError::from_redis(&error),
-            Err(error) => error,
+            Ok(Err(broken)) => (broken.error, broken.sent),
+            Err(late) => (late, true),
         };
         self.forget(live);
-        Err(error.at(&self.name))
+        Err(Lost { error: error.at(&self.name), sent })
     }
 
     fn forget(&self, live: &Live) {
         // What happened to one has most likely happened to all.
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let mut shared = self.shared();
-        if shared.as_ref().is_some_and(|now| now.made == live.made) {
+        if shared.as_ref().is_some_and(|now| std::ptr::eq(&**now, live)) {
             *shared = None;
         }
     }
 
     /// The connection that calls share. One of them makes it, the others wait, each until its own deadline.
-    async fn live(&self, deadline: Deadline) -> Result<Live, RemoteError> {
+    async fn live(&self, deadline: Deadline) -> Result<Arc<Live>, RemoteError> {
         if let Some(live) = &*self.shared() {
-            return Ok(live.clone());
+            return Ok(Arc::clone(live));
         }
         let _alone = deadline.of(self.connecting.lock()).await.map_err(|error| error.at(&self.name))?;
         if let Some(live) = &*self.shared() {
-            return Ok(live.clone());
+            return Ok(Arc::clone(live));
         }
         let live = self.connect(deadline).await?;
-        *self.shared() = Some(live.clone());
+        *self.shared() = Some(Arc::clone(&live));
         Ok(live)
     }
 
-    fn shared(&self) -> MutexGuard<'_, Option<Live>> {
+    fn shared(&self) -> MutexGuard<'_, Option<Arc<Live>>> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A connection for one call.
-    async fn own(&self, deadline: Deadline) -> Result<Live, RemoteError> {
+    async fn own(&self, deadline: Deadline) -> Result<Arc<Live>, RemoteError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         match idle {
             Some(live) => Ok(live),
@@ -222,21 +206,34 @@ impl Node {
     }
 
     /// Connects, and looks at what is there: what was safe yesterday may be another server today.
-    async fn connect(&self, deadline: Deadline) -> Result<Live, RemoteError> {
+    async fn connect(&self, deadline: Deadline) -> Result<Arc<Live>, RemoteError> {
         let named = |error: RemoteError| error.at(&self.name);
-        // The deadline is the only timeout, and it holds for the handshake, too.
-        let config = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
-        let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
-        let connected = deadline.of(connecting).await.map_err(named)?;
-        let mut connection = connected.map_err(|error| named(RemoteError::from_redis(&error)))?;
-        let probed = probe::probe(&mut connection, deadline).await.map_err(named)?;
+        let wire = deadline.of(Wire::open(&self.target)).await.map_err(named)?.map_err(named)?;
+        let probed = probe::probe(&wire, deadline).await.map_err(named)?;
         if self.rules.primary && probed.replica {
             return Err(named(RemoteError::new(ErrorKind::ReadOnly, "it is a replica now")));
         }
         probe::allowed(&probed.capabilities, self.rules.eviction).map_err(named)?;
-        let made = Instant::now();
-        let used = Arc::new(Mutex::new(made));
-        Ok(Live { connection, made, used, capabilities: Arc::new(probed.capabilities) })
+        let capabilities = Arc::new(probed.capabilities);
+        Ok(Arc::new(Live { wire, used: Mutex::new(Instant::now()), capabilities }))
+    }
+}
+
+/// The answers to calls that went out together.
+pub(crate) struct Replies {
+    values: std::vec::IntoIter<Value>,
+    /// How many replicas have said that they have it all, where that was asked for.
+    replicas: Option<u32>,
+}
+
+impl Replies {
+    /// The answer to the next call, which was sent with `ask`.
+    pub(crate) fn next(&mut self, call: &Call<'_>, ask: bool) -> Result<Reply, ServerError> {
+        if ask {
+            self.values.next();
+        }
+        let value = call.answer(&mut self.values)?;
+        Ok(Reply { value, replicas: self.replicas })
     }
 }
 

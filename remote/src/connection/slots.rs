@@ -1,11 +1,10 @@
 //! Which node serves which slot.
 
-use super::node::Node;
+use super::{node::Node, wire::Value};
 use crate::{
     address::{Host, parse_host},
     key::SLOTS,
 };
-use redis::Value;
 use std::sync::Arc;
 
 /// The owner of every slot, as far as it is known.
@@ -62,8 +61,8 @@ fn range(row: &Value, asked: &str) -> Option<Range> {
     let [name, Value::Int(port), ..] = primary.as_slice() else { return None };
     let port = u16::try_from(*port).ok()?;
     let name = match name {
-        Value::BulkString(name) => std::str::from_utf8(name).ok()?,
-        Value::SimpleString(name) => name,
+        Value::Bulk(name) => std::str::from_utf8(name).ok()?,
+        Value::Simple(name) => name,
         _ => "",
     };
     // "?" is what it tells where it is to announce a host name and has none.
@@ -81,15 +80,14 @@ mod tests {
         Value::Array(vec![
             Value::Int(first),
             Value::Int(last),
-            Value::Array(vec![name, Value::Int(7001), Value::BulkString(b"id".to_vec())]),
+            Value::Array(vec![name, Value::Int(7001), Value::Bulk(b"id".to_vec())]),
         ])
     }
 
     #[test]
     fn answers_are_read() {
-        let named = Value::BulkString(b"10.0.0.1".to_vec());
-        for (name, host) in [(named.clone(), "10.0.0.1"), (Value::Nil, "a"), (Value::BulkString(vec![]), "a")]
-        {
+        let named = Value::Bulk(b"10.0.0.1".to_vec());
+        for (name, host) in [(named.clone(), "10.0.0.1"), (Value::Nil, "a"), (Value::Bulk(vec![]), "a")] {
             let found = ranges(&Value::Array(vec![row(0, 5, name)]), "a:7000").expect("an answer");
             assert_eq!(found, [Range { first: 0, last: 5, primary: Host { name: host.into(), port: 7001 } }]);
         }

@@ -1,18 +1,19 @@
 //! Which server answers for a key: the one there is, the one that the sentinels name, or the owner of its slot.
 
 use super::{
+    call::Call,
     node::{Node, Rules},
     slots::{self, SlotMap},
+    wire::{Pipeline, Value},
 };
 use crate::{
     address::{Address, Host, Place, parse_host},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
-    key::slot,
+    key::Key,
     probe::Eviction,
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use redis::Value;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard},
@@ -42,8 +43,8 @@ impl Topology {
         let sentinels = match &address.place {
             Place::Sentinel { sentinels, .. } => sentinels
                 .iter()
-                .map(|host| Ok(Arc::new(Node::new(host.to_string().into(), address.sentinel(host)?, rules)?)))
-                .collect::<Result<_, RemoteError>>()?,
+                .map(|host| Arc::new(Node::new(host.to_string().into(), address.sentinel(host), rules)))
+                .collect(),
             _ => Vec::new(),
         };
         Ok(Topology {
@@ -62,8 +63,19 @@ impl Topology {
     }
 
     /// The slot of a key; where there are none all keys are in slot 0.
-    pub(crate) fn slot(&self, key: &[u8]) -> u16 {
-        if matches!(self.address.place, Place::Cluster(_)) { slot(key) } else { 0 }
+    pub(crate) fn slot(&self, key: &Key<'_>) -> u16 {
+        if matches!(self.address.place, Place::Cluster(_)) { key.slot() } else { 0 }
+    }
+
+    /// The node that answers for the keys of all of them, if it is one.
+    pub(crate) fn one_of_all(&self, calls: &[Call<'_>]) -> Option<Arc<Node>> {
+        let known = self.known();
+        if !matches!(self.address.place, Place::Cluster(_)) {
+            return known.owner(0).cloned();
+        }
+        let mut owners = calls.iter().map(|call| known.owner(call.key.slot()));
+        let first = owners.next()??;
+        owners.all(|owner| owner.is_some_and(|owner| Arc::ptr_eq(owner, first))).then(|| Arc::clone(first))
     }
 
     /// The nodes that answer for some slot.
@@ -121,15 +133,14 @@ impl Topology {
 
     /// The first of them that knows a primary under that name is believed: the primary itself is looked at as well.
     async fn ask_sentinels(&self, name: &str, deadline: Deadline) -> Result<(), RemoteError> {
-        let mut question = redis::pipe();
-        question.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+        let question = Pipeline::of(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", name]);
         first(&self.sentinels, &question, deadline, |_, value| {
             if let Some(host) = primary(&value) {
                 self.moved(0, &self.node(&host)?);
                 return Ok(Ok(()));
             }
             Ok(Err(match value {
-                Value::ServerError(error) => RemoteError::from_server(&error),
+                Value::Error(error) => RemoteError::from_server(&error),
                 _ => RemoteError::new(ErrorKind::Config, format!("the sentinel knows no {name:?}")),
             }))
         })
@@ -145,15 +156,14 @@ impl Topology {
                 known.push(node);
             }
         }
-        let mut question = redis::pipe();
-        question.cmd("CLUSTER").arg("SLOTS");
+        let question = Pipeline::of(&["CLUSTER", "SLOTS"]);
         first(&known, &question, deadline, |asked, value| {
             let ranges = match (slots::ranges(&value, &asked.name), value) {
                 (Some(ranges), _) if !ranges.is_empty() => ranges,
                 (Some(_), _) => {
                     return Ok(Err(RemoteError::new(ErrorKind::MissingSlots, "the cluster has no slots")));
                 }
-                (None, Value::ServerError(error)) => return Ok(Err(RemoteError::from_server(&error))),
+                (None, Value::Error(error)) => return Ok(Err(RemoteError::from_server(&error))),
                 (None, _) => {
                     return Ok(Err(RemoteError::new(ErrorKind::Protocol, "CLUSTER SLOTS cannot be read")));
                 }
@@ -184,7 +194,7 @@ impl Topology {
         }
         let primary = matches!(self.address.place, Place::Sentinel { .. });
         let rules = Rules { eviction: self.eviction, primary };
-        let node = Arc::new(Node::new(Arc::clone(&name), self.address.server(host)?, rules)?);
+        let node = Arc::new(Node::new(Arc::clone(&name), self.address.server(host), rules));
         nodes.insert(name, Arc::clone(&node));
         Ok(node)
     }
@@ -198,12 +208,12 @@ impl Topology {
 /// none, the first.
 async fn first(
     nodes: &[Arc<Node>],
-    question: &redis::Pipeline,
+    question: &Pipeline,
     deadline: Deadline,
     mut take: impl FnMut(&Node, Value) -> Result<Result<(), RemoteError>, RemoteError>,
 ) -> Result<(), RemoteError> {
     let mut answers: FuturesUnordered<_> =
-        nodes.iter().map(|node| async move { (node, node.ask(question, deadline).await) }).collect();
+        nodes.iter().map(|node| async move { (node, node.ask(question.clone(), deadline).await) }).collect();
     let mut failed = None;
     while let Some((node, answer)) = answers.next().await {
         match answer {
@@ -222,7 +232,7 @@ async fn first(
 /// Host and port, as a sentinel tells them.
 fn primary(value: &Value) -> Option<Host> {
     let Value::Array(pair) = value else { return None };
-    let [Value::BulkString(name), Value::BulkString(port)] = pair.as_slice() else { return None };
+    let [Value::Bulk(name), Value::Bulk(port)] = pair.as_slice() else { return None };
     let port = std::str::from_utf8(port).ok()?.parse().ok()?;
     Some(Host { name: String::from_utf8(name.clone()).ok()?, port })
 }

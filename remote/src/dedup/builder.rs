@@ -1,9 +1,15 @@
 //! Building a [`RemoteDedup`].
 
-use super::{Inner, RemoteDedup, alone::Alone, known::Known, question::Tier, stats::Counts};
+use super::{
+    Inner, RemoteDedup,
+    alone::Alone,
+    known::Known,
+    question::{Tier, millis},
+    stats::Counts,
+};
 use crate::{
     error::{ErrorKind, RemoteError},
-    key::Namespace,
+    key::{Kind, Namespace},
     remote::Remote,
 };
 use std::{
@@ -161,8 +167,10 @@ impl RemoteDedupBuilder {
         let remote = self.remote;
         Ok(RemoteDedup(Arc::new(Inner {
             remote,
+            prefix: namespace.prefix(Kind::Dedup),
             namespace,
             window,
+            span: millis(window),
             level,
             down,
             tier,

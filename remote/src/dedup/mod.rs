@@ -5,25 +5,26 @@ mod builder;
 mod known;
 mod moving;
 mod question;
+mod repeats;
 mod replay;
 mod stats;
 mod token;
 
 use crate::{
-    connection,
+    connection::{self, Span},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
-    key::Namespace,
+    key::{Key, Namespace},
     remote::Remote,
 };
 use alone::Alone;
 pub use builder::{Down, Level, RemoteDedupBuilder};
 pub(crate) use known::Known;
-use question::{Millis, Said, Tier};
+use question::{Said, Tier};
+use repeats::Firsts;
 use stats::Counts;
 pub use stats::RemoteDedupStats;
 use std::{
-    collections::HashMap,
     fmt,
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -113,7 +114,10 @@ pub struct RemoteDedup(Arc<Inner>);
 struct Inner {
     remote: Remote,
     namespace: Namespace,
+    /// What the keys of all ids begin with.
+    prefix: Vec<u8>,
     window: Duration,
+    span: Span,
     level: Level,
     down: Down,
     tier: Tier,
@@ -123,6 +127,12 @@ struct Inner {
     counts: Counts,
     /// When the engine was last told of something in vain.
     tried: Mutex<Option<Instant>>,
+}
+
+impl Inner {
+    fn key<'a>(&'a self, id: &'a [u8]) -> Key<'a> {
+        Key::Item { prefix: &self.prefix, item: id }
+    }
 }
 
 impl RemoteDedup {
@@ -153,10 +163,17 @@ impl RemoteDedup {
     /// Observes many ids, in order: of those that are the same the first may be fresh. One round trip to each node for each 1024 of them,
     /// each with a deadline of its own. Every event has an answer of its own.
     pub async fn observe_batch<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<Result<Observed, RemoteError>> {
-        let mut answers = Vec::with_capacity(ids.len());
+        let mut answers = Vec::new();
         for ids in ids.chunks(connection::TOGETHER) {
-            let events: Vec<(&[u8], Token)> = ids.iter().map(|id| (id.as_ref(), Token::new())).collect();
-            answers.extend(self.judge(&events, true).await);
+            let events: Vec<(&[u8], Token)> =
+                ids.iter().map(AsRef::as_ref).zip(Token::several(ids.len())).collect();
+            let some = self.judge(&events, true).await;
+            // Most batches are one.
+            if answers.is_empty() {
+                answers = some;
+            } else {
+                answers.extend(some);
+            }
         }
         answers
     }
@@ -169,7 +186,7 @@ impl RemoteDedup {
         let Inner { remote, namespace, .. } = &*self.0;
         let call = question::contains(namespace, id.as_ref());
         let reply = remote.connection().call(call, None, remote.deadline()).await?;
-        Ok(reply.value == redis::Value::Int(1))
+        Ok(reply.value == connection::Value::Int(1))
     }
 
     async fn one(&self, id: &[u8], token: Token, locally: bool) -> Result<Observed, RemoteError> {
@@ -179,29 +196,23 @@ impl RemoteDedup {
 
     /// The answers to events; `locally` those that can be known here are.
     async fn judge(&self, events: &[(&[u8], Token)], locally: bool) -> Vec<Result<Observed, RemoteError>> {
-        let Inner { remote, namespace, window, tier, counts, .. } = &*self.0;
+        let Inner { remote, span, tier, counts, .. } = &*self.0;
         let mut answers: Vec<Option<Result<Observed, RemoteError>>> = vec![None; events.len()];
         // Which events the engine is asked about, and of which of these others are repeats.
         let (mut asked, mut calls) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
-        let mut first: HashMap<&[u8], usize> =
-            HashMap::with_capacity(if events.len() > 1 { events.len() } else { 0 });
+        let mut firsts = Firsts::of(events);
         let mut repeats: Vec<(usize, usize)> = Vec::new();
         for (index, (id, token)) in events.iter().enumerate() {
             if locally && let Some(observed) = self.here(id) {
                 answers[index] = Some(Ok(observed));
                 continue;
             }
-            if events.len() > 1 {
-                match first.get(id) {
-                    Some(&earlier) => {
-                        repeats.push((index, earlier));
-                        continue;
-                    }
-                    None => first.insert(id, index),
-                };
+            if let Some(earlier) = firsts.before(index, |(id, _)| id) {
+                repeats.push((index, earlier));
+                continue;
             }
             asked.push(index);
-            calls.push(tier.admit(namespace, id, token, Millis::of(*window)));
+            calls.push(tier.admit(self.0.key(id), token, span));
         }
         if !calls.is_empty() {
             let (sent, deadline) = (self.0.clock.now(), remote.deadline());
@@ -321,7 +332,7 @@ impl RemoteDedup {
             let (id, token) = events[index];
             // If it failed, or ended meanwhile: it was there, and that is all there is to say.
             let confirmed = reply.is_ok_and(|reply| {
-                reply.value == redis::Value::Okay && reply.replicas.is_some_and(|replicas| replicas > 0)
+                reply.value == connection::Value::Okay && reply.replicas.is_some_and(|replicas| replicas > 0)
             });
             answers[index] = Some(Ok(self.said(Said::Own, id, token, confirmed, self.0.clock.now())));
         }

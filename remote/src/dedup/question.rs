@@ -2,12 +2,11 @@
 
 use super::token::Token;
 use crate::{
-    connection::{Call, Reply},
+    connection::{Call, Command, Reply, Span, Value},
     error::{ErrorKind, RemoteError},
-    key::{Kind, Namespace},
+    key::{Key, Kind, Namespace},
     script::{Script, script},
 };
-use redis::Value;
 use std::{sync::LazyLock, time::Duration};
 use windlass::{Tick, Verdict};
 
@@ -23,14 +22,9 @@ pub(crate) enum Tier {
     Script,
 }
 
-/// A span in the engine's unit: 1 at least.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Millis(u64);
-
-impl Millis {
-    pub(crate) fn of(span: Duration) -> Millis {
-        Millis(u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1))
-    }
+/// In the engine's unit: 1 at least.
+pub(crate) fn millis(span: Duration) -> Span {
+    Span::new(u64::try_from(span.as_millis()).unwrap_or(u64::MAX).max(1))
 }
 
 /// What the engine said of an id.
@@ -44,13 +38,13 @@ pub(crate) enum Said {
 
 impl Tier {
     /// Admits an id for `window`. May be asked again with the same token: it changes nothing more.
-    pub(crate) fn admit(self, namespace: &Namespace, id: &[u8], token: &Token, window: Millis) -> Call {
-        let key = namespace.item(Kind::Dedup, id);
+    #[inline]
+    pub(crate) fn admit<'a>(self, key: Key<'a>, token: &Token, window: &'a Span) -> Call<'a> {
         match self {
-            Tier::Native => Call::admit(key, *token.bytes(), window.0),
+            Tier::Native => Call::admit(key, *token.bytes(), window),
             Tier::Script => {
-                let window = window.0.to_string().into_bytes();
-                Call::script(key, &ADMIT, vec![token.bytes().to_vec(), window], true)
+                let window = window.millis.to_string().into_bytes();
+                Call::script(key.to_vec(), &ADMIT, vec![token.bytes().to_vec(), window], true)
             }
         }
     }
@@ -58,8 +52,8 @@ impl Tier {
     pub(crate) fn said(self, reply: &Reply, token: &Token) -> Result<Said, RemoteError> {
         match (self, &reply.value) {
             (Tier::Native, Value::Nil) | (Tier::Script, Value::Int(1)) => Ok(Said::New),
-            (Tier::Native, Value::BulkString(held)) if held == token.bytes() => Ok(Said::Own),
-            (Tier::Native, Value::BulkString(_)) | (Tier::Script, Value::Int(0)) => Ok(Said::Other),
+            (Tier::Native, Value::Bulk(held)) if held == token.bytes() => Ok(Said::Own),
+            (Tier::Native, Value::Bulk(_)) | (Tier::Script, Value::Int(0)) => Ok(Said::Other),
             (Tier::Script, Value::Int(2)) => Ok(Said::Own),
             _ => Err(unexpected(&reply.value)),
         }
@@ -68,23 +62,23 @@ impl Tier {
 
 /// Writes the token once more, without changing when it ends. What it changes nothing for is not sent to replicas, and so
 /// cannot be waited for: this is.
-pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call {
+pub(crate) fn again(namespace: &Namespace, id: &[u8], token: &Token) -> Call<'static> {
     let key = namespace.item(Kind::Dedup, id);
-    let mut command = redis::cmd("SET");
+    let mut command = Command::new("SET");
     command.arg(key.as_slice()).arg(&token.bytes()[..]).arg("XX").arg("KEEPTTL");
     Call::native(key, command, true)
 }
 
 /// Whether an id is there.
-pub(crate) fn contains(namespace: &Namespace, id: &[u8]) -> Call {
+pub(crate) fn contains(namespace: &Namespace, id: &[u8]) -> Call<'static> {
     let key = namespace.item(Kind::Dedup, id);
-    let mut command = redis::cmd("EXISTS");
+    let mut command = Command::new("EXISTS");
     command.arg(key.as_slice());
     Call::native(key, command, true)
 }
 
 /// Admits an id at a time that the caller says, in milliseconds.
-pub(crate) fn admit_at(namespace: &Namespace, id: &[u8], now: u64, window: Duration) -> Call {
+pub(crate) fn admit_at(namespace: &Namespace, id: &[u8], now: u64, window: Duration) -> Call<'static> {
     let arguments = vec![now.to_string().into_bytes(), window.as_millis().to_string().into_bytes()];
     // Not again: a second answer would say that it is a duplicate of itself.
     Call::script(namespace.item(Kind::DedupAt, id), &ADMIT_AT, arguments, false)

@@ -3,7 +3,7 @@
 use super::{
     RemoteDedup,
     alone::{Admitted, Alone},
-    question::{Millis, Said},
+    question::{Said, millis},
 };
 use crate::error::RemoteError;
 use std::{
@@ -70,12 +70,12 @@ impl RemoteDedup {
     /// Those that it could not be told of.
     async fn tell_some(&self, alone: &Alone, some: Vec<Admitted>) -> Vec<Admitted> {
         let (inner, counts) = (&*self.0, &self.0.counts);
+        let left = |one| millis(self.left(alone, one).unwrap_or(Duration::from_millis(1)));
+        let spans: Vec<_> = some.iter().map(left).collect();
         let calls: Vec<_> = some
             .iter()
-            .map(|one| {
-                let left = self.left(alone, one).unwrap_or(Duration::from_millis(1));
-                inner.tier.admit(&inner.namespace, &one.id, &one.token, Millis::of(left))
-            })
+            .zip(&spans)
+            .map(|(one, span)| inner.tier.admit(inner.key(&one.id), &one.token, span))
             .collect();
         let replies = inner.remote.connection().batch(&calls, None, inner.remote.deadline()).await;
         let mut back = Vec::new();

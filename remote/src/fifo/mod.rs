@@ -1,13 +1,12 @@
 //! How many are ahead, over several machines? A queue that tells by key.
 
 use crate::{
-    connection::{Answer, Call},
+    connection::{Answer, Call, Command, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
     script::{Script, script},
 };
-use redis::{Cmd, Value};
 use std::{fmt, sync::LazyLock};
 use windlass::{OnPresent, Pushed, Tick};
 
@@ -179,7 +178,7 @@ impl RemoteFifo {
         if words.is_empty() {
             return Ok(None);
         }
-        let mut all = vec![Value::BulkString(key)];
+        let mut all = vec![Value::Bulk(key)];
         all.extend(words);
         entry(&all).map(Some).ok_or_else(|| unexpected(&all))
     }
@@ -196,7 +195,7 @@ impl RemoteFifo {
     pub async fn rank_batch<K: AsRef<[u8]>>(&self, keys: &[K]) -> Vec<Result<Option<u64>, RemoteError>> {
         let mut ranks = Vec::with_capacity(keys.len());
         for keys in keys.chunks(TOGETHER) {
-            let calls: Vec<Call> = keys.iter().map(|key| self.rank_of(key.as_ref())).collect();
+            let calls: Vec<Call<'_>> = keys.iter().map(|key| self.rank_of(key.as_ref())).collect();
             let answers: Vec<Answer> =
                 self.remote.connection().batch(&calls, None, self.remote.deadline()).await;
             ranks.extend(answers.into_iter().map(|answer| rank(&answer?.value)));
@@ -231,9 +230,8 @@ impl RemoteFifo {
         let place = |answer: &[Value]| {
             let [at, number, held] = answer else { return None };
             let rank = rank(at).ok()??;
-            let number = if let Value::Double(number) = number { number.to_string() } else { text(number)? };
             let (pushed_at, value) = held_value(held)?;
-            Some(RemotePlace { seq: number.parse().ok()?, rank, value, pushed_at })
+            Some(RemotePlace { seq: text(number)?.parse().ok()?, rank, value, pushed_at })
         };
         if answer.first() == Some(&Value::Nil) {
             return Ok(None);
@@ -246,7 +244,7 @@ impl RemoteFifo {
     /// # Errors
     /// By kind, with node and key.
     pub async fn len(&self) -> Result<u64, RemoteError> {
-        let mut command = redis::cmd("ZCARD");
+        let mut command = Command::new("ZCARD");
         command.arg(self.order.as_slice());
         let answer = self.ask(Call::native(self.order.clone(), command, true)).await?;
         number(&answer).ok_or_else(|| unexpected(&answer))
@@ -277,17 +275,17 @@ impl RemoteFifo {
         all.filter(|all| all.len() == entries.len()).ok_or_else(|| unexpected(&answers))
     }
 
-    fn rank_of(&self, key: &[u8]) -> Call {
+    fn rank_of(&self, key: &[u8]) -> Call<'static> {
         Call::native(self.order.clone(), command("ZRANK", &self.order, key), true)
     }
 
-    async fn ask(&self, call: Call) -> Result<Value, RemoteError> {
+    async fn ask(&self, call: Call<'_>) -> Result<Value, RemoteError> {
         Ok(self.remote.connection().call(call, None, self.remote.deadline()).await?.value)
     }
 }
 
-fn command(name: &str, key: &[u8], member: &[u8]) -> Cmd {
-    let mut command = redis::cmd(name);
+fn command(name: &str, key: &[u8], member: &[u8]) -> Command {
+    let mut command = Command::new(name);
     command.arg(key).arg(member);
     command
 }
@@ -319,12 +317,12 @@ fn rank(value: &Value) -> Result<Option<u64>, RemoteError> {
 }
 
 fn text(value: &Value) -> Option<String> {
-    if let Value::BulkString(bytes) = value { String::from_utf8(bytes.clone()).ok() } else { None }
+    if let Value::Bulk(bytes) = value { String::from_utf8(bytes.clone()).ok() } else { None }
 }
 
 /// `time:value`, the time in microseconds.
 fn held_value(value: &Value) -> Option<(Tick, Vec<u8>)> {
-    let Value::BulkString(bytes) = value else { return None };
+    let Value::Bulk(bytes) = value else { return None };
     let colon = bytes.iter().position(|&byte| byte == b':')?;
     let micros: u64 = std::str::from_utf8(&bytes[..colon]).ok()?.parse().ok()?;
     Some((Tick(micros.checked_mul(1000)?), bytes[colon + 1..].to_vec()))
@@ -332,7 +330,7 @@ fn held_value(value: &Value) -> Option<(Tick, Vec<u8>)> {
 
 /// Key, number, and time:value.
 fn entry(words: &[Value]) -> Option<RemoteEntry> {
-    let [Value::BulkString(key), seq, held] = words else { return None };
+    let [Value::Bulk(key), seq, held] = words else { return None };
     let (pushed_at, value) = held_value(held)?;
     Some(RemoteEntry { seq: number(seq)?, key: key.clone(), value, pushed_at })
 }

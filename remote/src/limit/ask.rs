@@ -5,12 +5,11 @@ use super::{
     rule::{Rule, unexpected},
 };
 use crate::{
-    connection::{Call, Reply},
+    connection::{Call, Command, Reply, Value},
     error::RemoteError,
     key::{Kind, Namespace},
     script::{Script, script},
 };
-use redis::Value;
 use std::{sync::LazyLock, time::Duration};
 use windlass::Admission;
 
@@ -104,7 +103,7 @@ impl Tier {
     }
 
     /// A decision about one client.
-    pub(super) fn call(self, rule: &Rule, namespace: &Namespace, client: &[u8], ask: &Ask) -> Call {
+    pub(super) fn call(self, rule: &Rule, namespace: &Namespace, client: &[u8], ask: &Ask) -> Call<'static> {
         let key = self.key(rule, namespace, client, ask.at.is_some());
         let repeatable = ask.looks;
         if self == Tier::Script {
@@ -125,7 +124,7 @@ impl Tier {
         let [limit, window, _] = rule.numbers();
         let millis = window.div_ceil(1000);
         let command = |name: &str| {
-            let mut command = redis::cmd(name);
+            let mut command = Command::new(name);
             command.arg(key.as_slice());
             command
         };
@@ -174,7 +173,7 @@ impl Tier {
         let cost = i64::try_from(ask.least).ok()?;
         let taken = match (self, values.first()?) {
             (_, Value::Nil) => 0,
-            (_, Value::BulkString(text)) => std::str::from_utf8(text).ok()?.parse().ok()?,
+            (_, Value::Bulk(text)) => std::str::from_utf8(text).ok()?.parse().ok()?,
             (Tier::Counted, Value::Int(with)) => with - cost,
             (Tier::Bounded, Value::Array(pair)) => match pair.as_slice() {
                 [Value::Int(now), Value::Int(added)] => now - added,
@@ -192,7 +191,7 @@ impl Tier {
 }
 
 /// A decision about several limits, each with its key, all in one slot.
-pub(super) fn call_all(limits: &[(Vec<u8>, &Rule)], ask: &Ask) -> Call {
+pub(super) fn call_all(limits: &[(Vec<u8>, &Rule)], ask: &Ask) -> Call<'static> {
     let mut arguments = words(ask);
     arguments.extend(limits.iter().flat_map(|(_, rule)| rule_words(rule)));
     Call::script_of(limits.iter().map(|(key, _)| key.clone()).collect(), &ALL, arguments, ask.looks)

@@ -200,7 +200,7 @@ impl RemoteLimiter {
         let Inner { remote, namespace, rule, tier, .. } = &*self.0;
         let client = client.as_ref();
         let key = tier.key(rule, namespace, client, false);
-        let mut command = redis::cmd("DEL");
+        let mut command = connection::Command::new("DEL");
         command.arg(key.as_slice());
         let call = connection::Call::native(key, command, true);
         let reply = remote.connection().call(call, None, remote.deadline()).await?;
@@ -210,7 +210,7 @@ impl RemoteLimiter {
         if let Some(held) = &self.0.held {
             held.remove(client);
         }
-        Ok(reply.value != redis::Value::Int(0))
+        Ok(reply.value != connection::Value::Int(0))
     }
 
     /// Tells the engine of all that was granted here ([`Mode::Report`]); to be called before the process ends. Else it does that by itself.

@@ -1,7 +1,7 @@
 //! Limits by windlass' module in the server: `WL.LIMIT`.
 
 use super::ask::{Ask, Told};
-use redis::Value;
+use crate::connection::{Command, Value};
 use std::time::Duration;
 use windlass::{Admission, Algorithm, ConfigError, Quota};
 
@@ -34,8 +34,8 @@ impl Module {
     }
 
     /// One that takes some, or none, or only asks. (The module knows no others.)
-    pub(super) fn command(&self, key: &[u8], ask: &Ask) -> redis::Cmd {
-        let mut command = redis::cmd("WL.LIMIT");
+    pub(super) fn command(&self, key: &[u8], ask: &Ask) -> Command {
+        let mut command = Command::new("WL.LIMIT");
         command.arg(key).arg(self.word).arg(self.permits).arg(self.millis);
         command.arg("BURST").arg(self.burst).arg("COST").arg(ask.least);
         if ask.looks {

@@ -254,7 +254,12 @@ impl RemoteLimitSet {
     }
 
     /// What the engine is asked, or that it need not be: it can never be had.
-    fn question<K: AsRef<[u8]>>(&self, group: &[u8], keys: &[K], ask: &Ask) -> Result<Call, SetDecision<'_>> {
+    fn question<K: AsRef<[u8]>>(
+        &self,
+        group: &[u8],
+        keys: &[K],
+        ask: &Ask,
+    ) -> Result<Call<'static>, SetDecision<'_>> {
         let cost = ask.least;
         let mut brought = keys.iter();
         let mut limits = Vec::with_capacity(self.limits.len());

@@ -1,13 +1,12 @@
 //! How many are ahead, if one is let in every so often, over several machines?
 
 use crate::{
-    connection::Call,
+    connection::{Call, Value},
     error::{ErrorKind, RemoteError},
     key::{Kind, Namespace},
     remote::Remote,
     script::{Script, script},
 };
-use redis::Value;
 use std::{fmt, sync::LazyLock, time::Duration};
 use windlass::ConfigError;
 
