@@ -59,6 +59,7 @@ fn main() {
         row("SET NX PX", 1, "SET id:__rand_int__ 1 NX PX 600000"),
         row("WL.DEDUP", 1, "WL.DEDUP ids 600000 __rand_int__"),
         row("WL.DEDUP, 8 ids", 8, &format!("WL.DEDUP ids 600000 {eight}")),
+        row("WL.ADMIT, 8 ids", 8, &format!("WL.ADMIT ids 600000 __rand_int__ {eight}")),
         row("WL.BLOOM.ADD", 1, "WL.BLOOM.ADD seen 600000 8 0.01 1000000 __rand_int__"),
         row("WL.BLOOM.ADD, 8 ids", 8, &format!("WL.BLOOM.ADD seen 600000 8 0.01 1000000 {eight}")),
     ];
@@ -97,6 +98,7 @@ fn main() {
 /// What is timed does what it is for.
 fn answers(server: &mut Loaded) {
     assert_eq!(server.numbers("WL.DEDUP ids 600000 a a b"), [1, 0, 1]);
+    assert_eq!(server.numbers("WL.ADMIT ids 600000 t b c c"), [0, 1, 0]);
     assert_eq!(server.numbers("WL.BLOOM.ADD seen 600000 8 0.01 1000000 a a b"), [1, 0, 1]);
     let allowed = |server: &mut Loaded| server.numbers("WL.LIMIT client GCRA 600 60000 COST 600")[0];
     assert_eq!((allowed(server), allowed(server)), (1, 0));
@@ -147,16 +149,14 @@ fn benchmark(server: &Loaded, commands: u64, span: &str, words: &[String]) -> f6
 
 /// Bytes an id.
 fn memory(server: &mut Loaded, ids: u32) {
-    let used = |server: &mut Loaded| {
-        let info = text(&server.told("INFO memory"));
-        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("a figure");
-        line.trim().parse::<f64>().expect("a number")
-    };
+    #[allow(clippy::cast_precision_loss)] // bytes, of which there are fewer than 2^52
+    let used = |server: &Loaded| server.figure("memory", "used_memory").expect("a figure") as f64;
     println!("bytes an id of 16 bytes, of {ids}");
     for (name, words) in [
         ("a key for each", "SET id:{} 1 NX PX 600000"),
         ("a sorted set", "ZADD ids 1795348800123 {}"),
         ("WL.DEDUP", "WL.DEDUP ids 600000 {}"),
+        ("WL.ADMIT, one by one", "WL.ADMIT ids 600000 {} {}"),
     ] {
         server.told("FLUSHALL SYNC");
         let before = used(server);

@@ -4,7 +4,7 @@ use crate::{
     call::{Call, agree, all, micros, tick},
     reply::{Answer, Failure, Reply},
     server::Sent,
-    types::{self, Registered, Value},
+    types::{self, Value, memory_of, registered, said},
 };
 use std::{
     ffi::CStr,
@@ -92,10 +92,7 @@ impl BloomKey {
 impl Value for BloomKey {
     const NAME: &'static CStr = c"wlm-bloom";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn seed(&self) -> Option<Vec<u8>> {
         Some(types::head([
@@ -110,7 +107,7 @@ impl Value for BloomKey {
     fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
         let [window, panes, error, ids, seed] = types::read_head(input)?;
         let settings = Settings { window, panes, error: f64::from_bits(error), ids };
-        let seen = settings.builder().seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        let seen = settings.builder().seed(Seed(seed)).build().map_err(said)?;
         Ok(BloomKey { settings, newest: 0, seen })
     }
 
@@ -124,13 +121,12 @@ impl Value for BloomKey {
     fn load(input: &mut dyn Read) -> Result<BloomKey, String> {
         let [window, panes, error, ids] = types::read_head(input)?;
         let settings = Settings { window, panes, error: f64::from_bits(error), ids };
-        let restored =
-            settings.builder().restore(input, Duration::ZERO).map_err(|error| error.to_string())?;
+        let restored = settings.builder().restore(input, Duration::ZERO).map_err(said)?;
         Ok(BloomKey { settings, newest: micros(restored.resumed), seen: restored.structure })
     }
 
     fn memory(&self) -> usize {
-        size_of::<BloomKey>() + usize::try_from(self.seen.memory_bytes()).unwrap_or(usize::MAX)
+        memory_of::<BloomKey>(self.seen.memory_bytes())
     }
 }
 

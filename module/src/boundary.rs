@@ -10,11 +10,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) fn guarded<R>(otherwise: R, body: impl FnOnce() -> R) -> R {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => result,
-        Err(thrown) => {
-            // What is thrown may panic again when it is dropped.
-            if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
-                std::mem::forget(again);
+        Err(mut thrown) => {
+            // What is thrown may panic again when it is dropped, and so may what is thrown then: not for ever.
+            for _ in 0..8 {
+                match catch_unwind(AssertUnwindSafe(|| drop(thrown))) {
+                    Ok(()) => return otherwise,
+                    Err(again) => thrown = again,
+                }
             }
+            std::mem::forget(thrown);
             otherwise
         }
     }

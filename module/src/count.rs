@@ -4,7 +4,7 @@ use crate::{
     call::{Call, agree, all, in_range, micros, tick},
     reply::{Answer, Failure, Reply},
     server::Word,
-    types::{self, Registered, Value},
+    types::{self, Value, memory_of, registered, said},
 };
 use std::{
     ffi::CStr,
@@ -51,10 +51,7 @@ impl CountKey {
 impl Value for CountKey {
     const NAME: &'static CStr = c"wlm-count";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn seed(&self) -> Option<Vec<u8>> {
         Some(types::head([self.window, self.pane, self.counter.seed().0]))
@@ -62,7 +59,7 @@ impl Value for CountKey {
 
     fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
         let [window, pane, seed] = types::read_head(input)?;
-        let counter = builder(window, pane).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        let counter = builder(window, pane).seed(Seed(seed)).build().map_err(said)?;
         Ok(CountKey { window, pane, newest: 0, counter })
     }
 
@@ -74,13 +71,12 @@ impl Value for CountKey {
 
     fn load(input: &mut dyn Read) -> Result<CountKey, String> {
         let [window, pane] = types::read_head(input)?;
-        let restored =
-            builder(window, pane).restore(input, Duration::ZERO).map_err(|error| error.to_string())?;
+        let restored = builder(window, pane).restore(input, Duration::ZERO).map_err(said)?;
         Ok(CountKey { window, pane, newest: micros(restored.resumed), counter: restored.structure })
     }
 
     fn memory(&self) -> usize {
-        size_of::<CountKey>() + usize::try_from(self.counter.memory_bytes()).unwrap_or(usize::MAX)
+        memory_of::<CountKey>(self.counter.memory_bytes())
     }
 }
 
@@ -94,15 +90,24 @@ pub(crate) fn add(call: &mut Call<'_>) -> Answer {
     agree("pane-ms", stored.pane, pane)?;
     let now = call.now(stored.newest);
     stored.newest = now;
-    let added: Vec<Reply> = adds
-        .iter()
-        .map(|&(id, n)| match stored.counter.add_at(id, n, tick(now)) {
-            Added::Counted => Reply::Number(stored.counter.count_at(id, tick(now))),
-            other => Reply::Failed(not_counted(other)),
-        })
-        .collect();
+    let (add, count) =
+        (|id, n| stored.counter.add_at(id, n, tick(now)), |id| stored.counter.count_at(id, tick(now)));
+    let answer = counted(&adds, add, count);
     call.changed(now)?;
-    Ok(Reply::List(added))
+    Ok(answer)
+}
+
+/// Adds each, and tells how often it was seen then.
+pub(crate) fn counted<'a>(
+    adds: &[(&'a [u8], u64)],
+    add: impl Fn(&'a [u8], u64) -> Added,
+    count: impl Fn(&'a [u8]) -> u64,
+) -> Reply {
+    let each = adds.iter().map(|&(id, n)| match add(id, n) {
+        Added::Counted => Reply::Number(count(id)),
+        other => Reply::Failed(not_counted(other)),
+    });
+    Reply::List(each.collect())
 }
 
 /// Pairs of an id and how often it was seen.
@@ -113,7 +118,7 @@ pub(crate) fn adds<'a>(words: &[Word<'a>]) -> Result<Vec<(&'a [u8], u64)>, Failu
     words.chunks_exact(2).map(|pair| Ok((pair[0].bytes(), in_range(pair[1], "n", 1, 1 << 53)?))).collect()
 }
 
-pub(crate) fn not_counted(added: Added) -> Failure {
+fn not_counted(added: Added) -> Failure {
     match added {
         Added::NoRoom => {
             Failure::Told("OOM there is no memory for another id: it is in the total alone".into())

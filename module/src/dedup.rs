@@ -1,17 +1,19 @@
-//! `WL.DEDUP`, `WL.PEEK`, and admission in two steps.
+//! `WL.DEDUP`, `WL.ADMIT`, `WL.PEEK`, and admission in two steps.
 
 use crate::{
     call::{Call, agree, all, micros, tick},
     reply::{Answer, Failure, Reply},
     server::Sent,
-    types::{self, Registered, Value},
+    tokens::{Token, Tokens},
+    types::{self, Value, memory_of, registered, said},
 };
 use std::{
+    collections::HashSet,
     ffi::CStr,
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Claim, Dedup, DedupBuilder, KeyHash, Outcome, Refused, Seed, Ticket, Verdict};
+use windlass::{Claim, Dedup, DedupBuilder, KeyHash, Outcome, Refused, Seed, Tick, Ticket, Verdict};
 
 /// Ids that a key has room for at first. It grows.
 const IDS: usize = 100;
@@ -22,6 +24,7 @@ pub(crate) struct DedupKey {
     /// The time of the newest change, in microseconds.
     newest: u64,
     dedup: Dedup,
+    tokens: Tokens,
 }
 
 fn builder(window: u64) -> DedupBuilder {
@@ -30,7 +33,27 @@ fn builder(window: u64) -> DedupBuilder {
 
 impl DedupKey {
     fn new(window: u64) -> Result<DedupKey, Failure> {
-        Ok(DedupKey { window, newest: 0, dedup: builder(window).build()? })
+        Ok(DedupKey::with(window, builder(window).build()?))
+    }
+
+    fn with(window: u64, dedup: Dedup) -> DedupKey {
+        DedupKey { window, newest: 0, dedup, tokens: Tokens::default() }
+    }
+
+    /// When a call counts, in microseconds. With a token it is another time than that of anything which was admitted before (a claim counts as made up to 1024 ns
+    /// later than it came), and what is admitted afterwards is so later.
+    fn time(&self, call: &Call<'_>, token: bool) -> u64 {
+        let after = if token && self.newest > 0 {
+            self.newest + 2
+        } else {
+            self.tokens.newest().map_or(self.newest, |at| self.newest.max(at + 1))
+        };
+        call.now(after)
+    }
+
+    /// What is told of a duplicate that was first seen then.
+    fn again(&self, at: Tick, token: Option<Token>) -> u64 {
+        if token.is_some_and(|token| self.tokens.has(at, token)) { OWN } else { OTHER }
     }
 
     pub(crate) fn figures(&self, now: u64) -> Vec<(&'static str, Reply)> {
@@ -40,6 +63,7 @@ impl DedupKey {
             ("newest-us", Reply::Number(self.newest)),
             ("live", Reply::Number(self.dedup.live_at(tick(now.max(self.newest))))),
             ("capacity", Reply::Number(self.dedup.stats().capacity)),
+            ("tokens", Reply::Number(self.tokens.len() as u64)),
             ("memory-bytes", Reply::Number(self.memory() as u64)),
         ]
     }
@@ -48,10 +72,7 @@ impl DedupKey {
 impl Value for DedupKey {
     const NAME: &'static CStr = c"wlm-dedup";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn seed(&self) -> Option<Vec<u8>> {
         Some(types::head([self.window, self.dedup.seed().0]))
@@ -59,68 +80,125 @@ impl Value for DedupKey {
 
     fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
         let [window, seed] = types::read_head(input)?;
-        let dedup = builder(window).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
-        Ok(DedupKey { window, newest: 0, dedup })
+        let dedup = builder(window).seed(Seed(seed)).build().map_err(said)?;
+        Ok(DedupKey::with(window, dedup))
     }
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        types::write_head([self.window], out)?;
+        types::write_head([self.window, self.tokens.len() as u64], out)?;
+        self.tokens.save(out)?;
         // Ticks are the system's time: they go on by themselves.
         self.dedup.snapshot_at(out, tick(self.newest), Duration::ZERO)?;
         Ok(())
     }
 
     fn load(input: &mut dyn Read) -> Result<DedupKey, String> {
-        let [window] = types::read_head(input)?;
-        let restored = builder(window).restore(input, Duration::ZERO).map_err(|error| error.to_string())?;
-        Ok(DedupKey { window, newest: micros(restored.resumed), dedup: restored.structure })
+        let [window, tokens] = types::read_head(input)?;
+        let tokens = Tokens::load(tokens, input)?;
+        let restored = builder(window).restore(input, Duration::ZERO).map_err(said)?;
+        Ok(DedupKey {
+            newest: micros(restored.resumed),
+            tokens,
+            ..DedupKey::with(window, restored.structure)
+        })
     }
 
     fn memory(&self) -> usize {
-        size_of::<DedupKey>() + usize::try_from(self.dedup.memory_bytes()).unwrap_or(usize::MAX)
+        memory_of::<DedupKey>(self.dedup.memory_bytes()) + self.tokens.memory()
     }
 
     /// Where ids lie, and what is left of those that are gone, may differ.
     fn digest(&self) -> Vec<u8> {
         let digest = self.dedup.digest_at(tick(self.newest));
-        [self.window, self.newest, digest].iter().flat_map(|number| number.to_le_bytes()).collect()
+        let mut bytes: Vec<u8> =
+            [self.window, self.newest, digest].iter().flat_map(|number| number.to_le_bytes()).collect();
+        bytes.extend(self.tokens.to_bytes());
+        bytes
     }
 }
 
 /// `key window-ms id [id ..]`: 1 for each that is admitted, 0 for a duplicate.
 pub(crate) fn dedup(call: &mut Call<'_>) -> Answer {
+    observe(call, 2, None)
+}
+
+/// `key window-ms token id [id ..]`: 1 for each that is admitted, 2 for one that this token has admitted before, 0 for a duplicate.
+pub(crate) fn admit(call: &mut Call<'_>) -> Answer {
+    observe(call, 3, Some(call.word(2)?.bytes()))
+}
+
+/// `settings`: words before the ids.
+fn observe(call: &Call<'_>, settings: usize, token: Option<&[u8]>) -> Answer {
     let window = call.millis(1, "window-ms")?;
-    let words = call.rest(2);
+    let words = call.rest(settings);
     let mut key = call.key_to_write()?;
     let (stored, new) = key.value_or_new(|| DedupKey::new(window))?;
     agree("window-ms", stored.window, window)?;
-    let now = call.now(stored.newest);
+    let now = stored.time(call, token.is_some());
     let seed = stored.dedup.seed();
+    let token = token.map(|token| seed.hash(token).lo);
     let ids: Vec<KeyHash> = words.iter().map(|word| seed.hash(word.bytes())).collect();
     // Duplicates change nothing, here or anywhere else: not even how far time has come.
-    if !new && ids.iter().all(|&id| stored.dedup.contains_at(id, tick(now))) {
-        return all(ids.len(), 0);
+    let seen = || ids.iter().map(|&id| stored.dedup.first_seen_at(id, tick(now))).collect();
+    let seen: Option<Vec<Tick>> = if new { None } else { seen() };
+    if let Some(seen) = seen {
+        let mut told: Vec<u64> = seen.into_iter().map(|at| stored.again(at, token)).collect();
+        first_alone(&mut told, &ids);
+        if told.contains(&OWN) {
+            // There as here it changes nothing; but whoever waits for replicas now (`WAIT`) waits for those that have it.
+            let words = call.words.iter().map(|&word| Sent::Word(word));
+            call.server.replicate_at(now, call.verb, words);
+        }
+        return Ok(Reply::Numbers(told));
     }
     let mut outcomes: Vec<Outcome> = Vec::with_capacity(ids.len());
     stored.dedup.observe_batch_at(&ids, tick(now), &mut outcomes);
-    let fresh = |outcome: &Outcome| *outcome == Ok(Verdict::Fresh);
-    if outcomes.iter().any(fresh) {
+    let judged = |outcome: &Outcome| match *outcome {
+        Ok(Verdict::Fresh) => Ok(NEW),
+        Ok(Verdict::Duplicate { first_seen: Some(at) }) => Ok(stored.again(at, token)),
+        Ok(_) => Ok(OTHER),
+        Err(refused) => Err(refused),
+    };
+    let told: Vec<Result<u64, Refused>> = outcomes.iter().map(judged).collect();
+    if told.contains(&Ok(NEW)) {
         stored.newest = now;
-        let admitted = words.iter().zip(&outcomes).filter(|(_, outcome)| fresh(outcome));
+        if let Some(token) = token {
+            stored.tokens.admitted(now, token, stored.window * 1000);
+        }
+        let admitted = words.iter().zip(&told).filter(|(_, told)| **told == Ok(NEW));
         let admitted = admitted.map(|(&word, _)| Sent::Word(word));
-        let settings = [Sent::Word(call.word(0)?), Sent::Word(call.word(1)?)];
-        call.changed_by(now, settings.into_iter().chain(admitted))?;
+        let settings = call.words.iter().take(settings).map(|&word| Sent::Word(word));
+        call.changed_by(now, settings.chain(admitted))?;
     }
-    if outcomes.iter().all(Result::is_ok) {
-        return Ok(Reply::Numbers(outcomes.iter().map(|outcome| u64::from(fresh(outcome))).collect()));
+    match told.iter().copied().collect::<Result<Vec<u64>, Refused>>() {
+        Ok(mut told) => {
+            first_alone(&mut told, &ids);
+            Ok(Reply::Numbers(told))
+        }
+        Err(_) => {
+            let each = |told: Result<u64, Refused>| {
+                told.map_or_else(|why| Reply::Failed(refusal(why)), Reply::Number)
+            };
+            Ok(Reply::List(told.into_iter().map(each).collect()))
+        }
     }
-    Ok(Reply::List(outcomes.into_iter().map(judged).collect()))
 }
 
-fn judged(outcome: Outcome) -> Reply {
-    match outcome {
-        Ok(verdict) => Reply::Number(u64::from(verdict == Verdict::Fresh)),
-        Err(refused) => Reply::Failed(refusal(refused)),
+/// What is told of an id: admitted now, by the same token before, or otherwise.
+const NEW: u64 = 1;
+const OWN: u64 = 2;
+const OTHER: u64 = 0;
+
+/// Of ids of one command that are the same the first may be admitted by it: the others are not either when it is asked again.
+fn first_alone(told: &mut [u64], ids: &[KeyHash]) {
+    if !told.contains(&OWN) {
+        return;
+    }
+    let mut before = HashSet::new();
+    for (told, &id) in told.iter_mut().zip(ids) {
+        if !before.insert(id) && *told == OWN {
+            *told = OTHER;
+        }
     }
 }
 
@@ -150,7 +228,7 @@ pub(crate) fn claim(call: &mut Call<'_>) -> Answer {
     let mut key = call.key_to_write()?;
     let (stored, _) = key.value_or_new(|| DedupKey::new(window))?;
     agree("window-ms", stored.window, window)?;
-    let now = call.now(stored.newest);
+    let now = stored.time(call, false);
     let claim =
         stored.dedup.claim_at(id.bytes(), tick(now), Duration::from_millis(lease)).map_err(refusal)?;
     // Whatever the answer is: time has moved on.

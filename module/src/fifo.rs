@@ -1,10 +1,10 @@
-//! `WL.FIFO.PUSH`, `WL.FIFO.POP`, `WL.FIFO.RANK`, `WL.FIFO.GET`, `WL.FIFO.LEN`: a queue that knows where each waits.
+//! `WL.FIFO.PUSH`, `WL.FIFO.POP`, `WL.FIFO.REMOVE`, `WL.FIFO.RANK`, `WL.FIFO.GET`, `WL.FIFO.LEN`: a queue that knows where each waits.
 
 use crate::{
     call::{Call, micros, tick},
     reply::{Answer, Failure, Reply},
     server::Sent,
-    types::{self, Registered, Value},
+    types::{self, Value, memory_of, registered, said},
 };
 use std::{
     ffi::CStr,
@@ -57,10 +57,7 @@ fn bytes_of(entry: &Entry<Vec<u8>>) -> usize {
 impl Value for FifoKey {
     const NAME: &'static CStr = c"wlm-queue";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn seed(&self) -> Option<Vec<u8>> {
         Some(types::head([self.queue.seed().0]))
@@ -68,7 +65,7 @@ impl Value for FifoKey {
 
     fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
         let [seed] = types::read_head(input)?;
-        let queue = builder().seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        let queue = builder().seed(Seed(seed)).build().map_err(said)?;
         Ok(FifoKey { newest: 0, bytes: 0, queue })
     }
 
@@ -78,15 +75,14 @@ impl Value for FifoKey {
     }
 
     fn load(input: &mut dyn Read) -> Result<FifoKey, String> {
-        let restored =
-            builder().restore::<Vec<u8>>(input, Duration::ZERO).map_err(|error| error.to_string())?;
+        let restored = builder().restore::<Vec<u8>>(input, Duration::ZERO).map_err(said)?;
         let (queue, newest) = (restored.structure, micros(restored.resumed));
         let bytes = queue.iter().map(|entry| bytes_of(&entry)).sum();
         Ok(FifoKey { newest, bytes, queue })
     }
 
     fn memory(&self) -> usize {
-        size_of::<FifoKey>() + self.bytes + usize::try_from(self.queue.memory_bytes()).unwrap_or(usize::MAX)
+        self.bytes + memory_of::<FifoKey>(self.queue.memory_bytes())
     }
 }
 
@@ -139,6 +135,27 @@ pub(crate) fn pop(call: &mut Call<'_>) -> Answer {
         call.changed_by(stored.newest, popped.into_iter())?;
     }
     Ok(Reply::List(entries))
+}
+
+/// `key id [id ..]`: those entries, which are gone, as `pop` tells them; nothing for one that does not wait.
+pub(crate) fn remove(call: &mut Call<'_>) -> Answer {
+    let ids = call.rest(1);
+    let mut key = call.key_to_write()?;
+    let Some(stored) = key.value::<FifoKey>()? else {
+        return Ok(Reply::List(ids.iter().map(|_| Reply::Null).collect()));
+    };
+    let (mut answers, mut sent) = (Vec::with_capacity(ids.len()), Vec::new());
+    for &id in ids {
+        answers.push(stored.queue.remove(id.bytes()).map_or(Reply::Null, |entry| {
+            stored.bytes = stored.bytes.saturating_sub(bytes_of(&entry));
+            sent.push(Sent::Word(id));
+            told(entry)
+        }));
+    }
+    if !sent.is_empty() {
+        call.changed_by(stored.newest, [Sent::Word(call.word(0)?)].into_iter().chain(sent))?;
+    }
+    Ok(Reply::List(answers))
 }
 
 fn told(entry: Entry<Vec<u8>>) -> Reply {

@@ -17,6 +17,7 @@ mod memory;
 mod raw;
 mod reply;
 mod server;
+mod tokens;
 mod topk;
 mod types;
 mod verbs;

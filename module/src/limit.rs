@@ -4,7 +4,7 @@ use crate::{
     call::{Call, in_range, micros, rounded_up, tick},
     reply::{Answer, Failure, Reply},
     server::{Sent, Word},
-    types::{self, Registered, Value},
+    types::{self, Value, registered, said},
 };
 use std::{
     ffi::CStr,
@@ -87,19 +87,14 @@ impl LimitKey {
 
 /// Permits that are left, and microseconds until all are there again.
 fn stands(limiter: &Limiter, now: u64) -> (u64, u64) {
-    match limiter.peek_at(0, tick(now)) {
-        Admission::Allowed { remaining, reset_after, .. } => (remaining, rounded_up(reset_after)),
-        _ => (0, 0),
-    }
+    let Stands { left, reset } = Stands::after(limiter, limiter.peek_at(0, tick(now)), now);
+    (left, reset)
 }
 
 impl Value for LimitKey {
     const NAME: &'static CStr = c"wlm-limit";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let per = u64::try_from(self.built.per().as_nanos()).unwrap_or(u64::MAX);
@@ -113,7 +108,7 @@ impl Value for LimitKey {
         let built = quota(permits, Duration::from_nanos(per), Some(burst));
         let builder = builder(algorithm, built)
             .map_err(|failure| String::from_utf8_lossy(&failure.text()).into_owned())?;
-        let restored = builder.restore(input, Duration::ZERO).map_err(|error| error.to_string())?;
+        let restored = builder.restore(input, Duration::ZERO).map_err(said)?;
         Ok(LimitKey { algorithm, built, newest: micros(restored.resumed), limiter: restored.structure })
     }
 
@@ -149,38 +144,37 @@ impl Value for LimitKey {
 pub(crate) fn limit(call: &mut Call<'_>) -> Answer {
     let asked = asked(call)?;
     let mut key = if asked.looks { call.key_to_read()? } else { call.key_to_write()? };
-    let at = tick(call.now(0));
-    let mut made = None;
-    if key.is_empty() {
-        let fresh = LimitKey::new(&asked)?;
-        if asked.looks || fresh.limiter.peek_at(asked.cost, at) == Admission::Never || asked.cost == 0 {
+    // Read once: a key never goes by less than it has seen.
+    let clock = call.now(0);
+    let mut fresh = key.is_empty().then(|| LimitKey::new(&asked)).transpose()?;
+    if let Some(fresh) = &fresh {
+        let admission = fresh.limiter.peek_at(asked.cost, tick(clock));
+        if asked.looks || admission == Admission::Never || asked.cost == 0 {
             // Nothing that would have to be kept.
-            return told(&fresh.limiter, fresh.limiter.peek_at(asked.cost, at), call.now(0));
+            return Ok(told(&fresh.limiter, admission, clock));
         }
-        made = Some(fresh);
     }
     if asked.looks {
         let Some(stored) = key.value::<LimitKey>()? else { return Err(Failure::WrongType) };
         stored.same_algorithm(&asked)?;
-        let now = call.now(stored.newest);
-        return told(&stored.limiter, stored.limiter.peek_at(asked.cost, tick(now)), now);
+        let now = clock.max(stored.newest);
+        return Ok(told(&stored.limiter, stored.limiter.peek_at(asked.cost, tick(now)), now));
     }
-    let (stored, _) = key.value_or_new(|| made.take().map_or_else(|| LimitKey::new(&asked), Ok))?;
+    let (stored, _) = key.value_or_new(|| fresh.take().map_or_else(|| LimitKey::new(&asked), Ok))?;
     stored.same_algorithm(&asked)?;
-    let now = call.now(stored.newest);
+    let now = clock.max(stored.newest);
     let another = stored.limiter.quota() != asked.quota;
     if another {
         stored.limiter.set_quota_at(asked.quota, Inherit::AsIs, tick(now))?;
     }
     let admission = stored.limiter.check_at(asked.cost, tick(now));
-    let answer = told(&stored.limiter, admission, now);
-    let reset = stands(&stored.limiter, now).1;
+    let stands = Stands::after(&stored.limiter, admission, now);
     if another || (admission.is_allowed() && asked.cost > 0) {
         stored.newest = now;
         // By the time that it is given, only if that is the system's.
         let ends = asked.ends || call.at.is_none();
         if ends {
-            key.expire_at(now.saturating_add(reset).div_ceil(1000) + 1);
+            key.expire_at(now.saturating_add(stands.reset).div_ceil(1000) + 1);
         }
         let end = ends.then_some(Sent::Text("ENDS"));
         // (A key may have that name.)
@@ -188,7 +182,7 @@ pub(crate) fn limit(call: &mut Call<'_>) -> Answer {
         let words = call.words.iter().enumerate().filter(|(at, word)| !is_option(*at, word));
         call.changed_by(now, words.map(|(_, &word)| Sent::Word(word)).chain(end))?;
     }
-    answer
+    Ok(stands.told(admission, asked.quota))
 }
 
 impl LimitKey {
@@ -200,17 +194,40 @@ impl LimitKey {
     }
 }
 
-fn told(limiter: &Limiter, admission: Admission, now: u64) -> Answer {
-    let (left, reset) = stands(limiter, now);
-    let (code, remaining, retry, reset, delay) = match admission {
-        Admission::Allowed { remaining, reset_after, delay } => {
-            (1, remaining, 0, rounded_up(reset_after), rounded_up(delay))
+/// What an answer says beside whether: permits that are left, microseconds until all are there again.
+struct Stands {
+    left: u64,
+    reset: u64,
+}
+
+impl Stands {
+    /// After this answer: an admission says it itself.
+    fn after(limiter: &Limiter, admission: Admission, now: u64) -> Stands {
+        let stands = match admission {
+            Admission::Allowed { .. } => admission,
+            _ => limiter.peek_at(0, tick(now)),
+        };
+        match stands {
+            Admission::Allowed { remaining, reset_after, .. } => {
+                Stands { left: remaining, reset: rounded_up(reset_after) }
+            }
+            _ => Stands { left: 0, reset: 0 },
         }
-        Admission::Denied { retry_after } => (0, left, rounded_up(retry_after), reset, 0),
-        Admission::Never => (-1, left, 0, reset, 0),
-    };
-    let numbers = [limiter.quota().capacity(), remaining, retry, reset, delay].map(Reply::Number);
-    Ok(Reply::List([Reply::Signed(code)].into_iter().chain(numbers).collect()))
+    }
+
+    fn told(&self, admission: Admission, quota: Quota) -> Reply {
+        let (code, retry, delay) = match admission {
+            Admission::Allowed { delay, .. } => (1, 0, rounded_up(delay)),
+            Admission::Denied { retry_after } => (0, rounded_up(retry_after), 0),
+            Admission::Never => (-1, 0, 0),
+        };
+        let numbers = [quota.capacity(), self.left, retry, self.reset, delay].map(Reply::Number);
+        Reply::List([Reply::Signed(code)].into_iter().chain(numbers).collect())
+    }
+}
+
+fn told(limiter: &Limiter, admission: Admission, now: u64) -> Reply {
+    Stands::after(limiter, admission, now).told(admission, limiter.quota())
 }
 
 fn asked(call: &Call<'_>) -> Result<Asked, Failure> {

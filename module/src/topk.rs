@@ -1,17 +1,17 @@
-//! `WL.TOPK.ADD`, `WL.TOPK.LIST`, `WL.TOPK.EXPORT`: the hottest keys of a window.
+//! `WL.TOPK.ADD`, `WL.TOPK.LIST`, `WL.TOPK.MAKE`, `WL.TOPK.EXPORT`, `WL.TOPK.MERGE`: the hottest keys of a window.
 
 use crate::{
     call::{Call, agree, micros, tick},
-    count::{adds, not_counted},
+    count::{adds, counted},
     reply::{Answer, Failure, Reply},
-    types::{self, Registered, Value},
+    types::{self, Value, memory_of, registered, said},
 };
 use std::{
     ffi::CStr,
     io::{self, Read, Write},
     time::Duration,
 };
-use windlass::{Added, Seed, TopK, TopKBuilder, TopRow};
+use windlass::{Aggregator, Export, Keys, Seed, TopK, TopKBuilder, TopRow, TopSnapshot};
 
 /// Keys of a list, at most.
 const LISTED: u64 = 10_000;
@@ -40,8 +40,17 @@ fn listed(k: u64) -> Result<u64, String> {
 }
 
 impl TopKey {
-    fn new(window: u64, pane: u64, k: u64) -> Result<TopKey, Failure> {
-        Ok(TopKey { window, pane, k, newest: 0, top: builder(window, pane, k).build()? })
+    /// With a random seed, if it is given none.
+    fn new([window, pane, k]: [u64; 3], seed: Option<u64>) -> Result<TopKey, Failure> {
+        let builder = builder(window, pane, k);
+        let builder = seed.map_or(builder.clone(), |seed| builder.seed(Seed(seed)));
+        Ok(TopKey { window, pane, k, newest: 0, top: builder.build()? })
+    }
+
+    fn agree(&self, [window, pane, k]: [u64; 3]) -> Result<(), Failure> {
+        agree("window-ms", self.window, window)?;
+        agree("pane-ms", self.pane, pane)?;
+        agree("k", self.k, k)
     }
 
     pub(crate) fn figures(&self, now: u64) -> Vec<(&'static str, Reply)> {
@@ -60,10 +69,7 @@ impl TopKey {
 impl Value for TopKey {
     const NAME: &'static CStr = c"wlm-top-k";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn seed(&self) -> Option<Vec<u8>> {
         Some(types::head([self.window, self.pane, self.k, self.top.seed().0]))
@@ -71,8 +77,7 @@ impl Value for TopKey {
 
     fn of_seed(input: &mut dyn Read) -> Result<Self, String> {
         let [window, pane, k, seed] = types::read_head(input)?;
-        let top =
-            builder(window, pane, listed(k)?).seed(Seed(seed)).build().map_err(|error| error.to_string())?;
+        let top = builder(window, pane, listed(k)?).seed(Seed(seed)).build().map_err(said)?;
         Ok(TopKey { window, pane, k, newest: 0, top })
     }
 
@@ -84,14 +89,12 @@ impl Value for TopKey {
 
     fn load(input: &mut dyn Read) -> Result<TopKey, String> {
         let [window, pane, k] = types::read_head(input)?;
-        let restored = builder(window, pane, listed(k)?)
-            .restore(input, Duration::ZERO)
-            .map_err(|error| error.to_string())?;
+        let restored = builder(window, pane, listed(k)?).restore(input, Duration::ZERO).map_err(said)?;
         Ok(TopKey { window, pane, k, newest: micros(restored.resumed), top: restored.structure })
     }
 
     fn memory(&self) -> usize {
-        size_of::<TopKey>() + usize::try_from(self.top.memory_bytes()).unwrap_or(usize::MAX)
+        memory_of::<TopKey>(self.top.memory_bytes())
     }
 
     /// The list: which keys are candidates follows from when lists were asked for, and where rows lie from how they came.
@@ -110,47 +113,79 @@ impl Value for TopKey {
     }
 }
 
+/// Window, pane, and how many keys are listed.
+fn settings(call: &Call<'_>) -> Result<[u64; 3], Failure> {
+    Ok([call.millis(1, "window-ms")?, call.millis(2, "pane-ms")?, call.number(3, "k", 1, LISTED)?])
+}
+
+/// `key window-ms pane-ms k seed`: 1 if it made the key, 0 if it was there, with the same. Those of one seed can be merged, and whoever knows the seed can make ids that are taken for each other.
+pub(crate) fn make(call: &mut Call<'_>) -> Answer {
+    let (settings, seed) = (settings(call)?, call.number(4, "seed", 0, u64::MAX)?);
+    let mut key = call.key_to_write()?;
+    let (stored, new) = key.value_or_new(|| TopKey::new(settings, Some(seed)))?;
+    stored.agree(settings)?;
+    if stored.top.seed().0 != seed {
+        return Err(Failure::new("the key has another seed"));
+    }
+    if new {
+        call.server.changed(call.word(0)?);
+    }
+    Ok(Reply::Number(new.into()))
+}
+
+/// `k SPLIT|SHARED export [export ..]`: the list over all of what `WL.TOPK.EXPORT` has told. Split: each id was counted in one key alone.
+pub(crate) fn merge(call: &mut Call<'_>) -> Answer {
+    let k = call.number(0, "k", 1, LISTED)?;
+    let keys = match call.word(1)? {
+        word if word.is("SPLIT") => Keys::Split,
+        word if word.is("SHARED") => Keys::Shared,
+        _ => return Err(Failure::Told("ERR syntax error".into())),
+    };
+    let mut all = Aggregator::new(usize::try_from(k).unwrap_or(usize::MAX), keys);
+    for (word, number) in call.rest(2).iter().zip(1..) {
+        let wrong = |why: String| Failure::new(format_args!("export {number}: {why}"));
+        let export = Export::from_bytes(word.bytes()).map_err(|error| wrong(error.to_string()))?;
+        all.merge(&export).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(told(&all.list()))
+}
+
 /// `key window-ms pane-ms k id n [id n ..]`: how often each was seen in the window, these times among them.
 pub(crate) fn add(call: &mut Call<'_>) -> Answer {
-    let (window, pane) = (call.millis(1, "window-ms")?, call.millis(2, "pane-ms")?);
-    let k = call.number(3, "k", 1, LISTED)?;
+    let settings = settings(call)?;
     let adds = adds(call.rest(4))?;
     let mut key = call.key_to_write()?;
-    let (stored, _) = key.value_or_new(|| TopKey::new(window, pane, k))?;
-    agree("window-ms", stored.window, window)?;
-    agree("pane-ms", stored.pane, pane)?;
-    agree("k", stored.k, k)?;
+    let (stored, _) = key.value_or_new(|| TopKey::new(settings, None))?;
+    stored.agree(settings)?;
     let now = call.now(stored.newest);
     stored.newest = now;
-    let added: Vec<Reply> = adds
-        .iter()
-        .map(|&(id, n)| match stored.top.add_at(id, n, tick(now)) {
-            Added::Counted => Reply::Number(stored.top.count_at(id, tick(now))),
-            other => Reply::Failed(not_counted(other)),
-        })
-        .collect();
+    let (add, count) = (|id, n| stored.top.add_at(id, n, tick(now)), |id| stored.top.count_at(id, tick(now)));
+    let answer = counted(&adds, add, count);
     call.changed(now)?;
-    Ok(Reply::List(added))
+    Ok(answer)
 }
 
 /// `key`: the hottest keys, with how often each was seen, at least and at most.
 pub(crate) fn list(call: &mut Call<'_>) -> Answer {
     let mut key = call.key_to_read()?;
     let Some(stored) = key.value::<TopKey>()? else { return Ok(Reply::Null) };
-    let list = stored.top.top_at(tick(call.now(stored.newest)));
+    Ok(told(&stored.top.top_at(tick(call.now(stored.newest)))))
+}
+
+fn told(list: &TopSnapshot) -> Reply {
     let rows = list.rows.iter().map(|row| {
         let key = Reply::Bytes(row.key.bytes().unwrap_or(&[]).to_vec());
         let numbers = [row.count, row.lower, row.upper].map(Reply::Number);
         Reply::List([key].into_iter().chain(numbers).collect())
     });
-    Ok(Reply::Map(vec![
+    Reply::Map(vec![
         ("certified", Reply::Number(list.certified.into())),
         ("total", Reply::Number(list.total)),
         ("tail", Reply::Number(list.tail)),
         ("start-us", Reply::Number(micros(list.start))),
         ("end-us", Reply::Number(micros(list.end))),
         ("rows", Reply::List(rows.collect())),
-    ]))
+    ])
 }
 
 /// `key`: what it knows of the hottest keys, to be merged with what others tell.

@@ -12,6 +12,7 @@ use crate::{
 };
 use std::{
     ffi::{CStr, CString, c_int, c_void},
+    fmt,
     io::{self, Read, Write},
     ptr::null_mut,
     sync::OnceLock,
@@ -56,10 +57,7 @@ pub(crate) struct Parts(pub(crate) Vec<u8>);
 impl Value for Parts {
     const NAME: &'static CStr = c"wlm-parts";
 
-    fn registered() -> &'static Registered {
-        static REGISTERED: Registered = Registered::new();
-        &REGISTERED
-    }
+    registered!();
 
     fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(&self.0)
@@ -67,7 +65,7 @@ impl Value for Parts {
 
     fn load(input: &mut dyn Read) -> Result<Parts, String> {
         let mut bytes = Vec::new();
-        input.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        input.read_to_end(&mut bytes).map_err(said)?;
         Ok(Parts(bytes))
     }
 
@@ -90,6 +88,27 @@ impl Registered {
     pub(crate) const fn new() -> Registered {
         Registered(OnceLock::new())
     }
+}
+
+/// [`Value::registered`]: each type has one of its own, which a method of the trait could not.
+macro_rules! registered {
+    () => {
+        fn registered() -> &'static $crate::types::Registered {
+            static REGISTERED: $crate::types::Registered = $crate::types::Registered::new();
+            &REGISTERED
+        }
+    };
+}
+pub(crate) use registered;
+
+/// Bytes of a value: of itself, and of the structure in it.
+pub(crate) fn memory_of<T: Value>(structure: u64) -> usize {
+    size_of::<T>() + usize::try_from(structure).unwrap_or(usize::MAX)
+}
+
+/// Why something is not loaded.
+pub(crate) fn said(error: impl fmt::Display) -> String {
+    error.to_string()
 }
 
 /// What values begin with; a change of the bytes is another number, and earlier ones are read for ever.
@@ -409,10 +428,7 @@ mod tests {
         struct Bytes(Vec<u8>, usize);
         impl Value for Bytes {
             const NAME: &'static CStr = c"wlm-bytes";
-            fn registered() -> &'static Registered {
-                static REGISTERED: Registered = Registered::new();
-                &REGISTERED
-            }
+            registered!();
             fn save(&self, out: &mut dyn Write) -> io::Result<()> {
                 self.0.chunks(self.1).try_for_each(|chunk| out.write_all(chunk))
             }

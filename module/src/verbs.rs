@@ -36,6 +36,8 @@ enum Does {
     Settles,
     /// Has no key.
     Tells,
+    /// .. and takes as long as its words are many.
+    Computes,
     /// Carries out another one at a time that is given: word 2 is that one's name, and word 3 its key.
     Times,
     /// Makes a key of bytes.
@@ -50,6 +52,7 @@ impl Does {
             Does::Writes => (c"write deny-oom", 1, c"write"),
             Does::Settles => (c"write", 1, c"write"),
             Does::Tells => (c"readonly fast allow-stale", 0, c"read fast"),
+            Does::Computes => (c"readonly allow-stale", 0, c"read"),
             Does::Times => (c"write deny-oom", 3, c"write dangerous"),
             Does::Loads => (c"write deny-oom", 1, c"write dangerous"),
         }
@@ -90,6 +93,7 @@ verbs! {
     AT: c"WL.AT", 3..=ANY, Times, at;
     LOAD: c"WL.LOAD", 3..=4, Loads, info::load;
     DEDUP: c"WL.DEDUP", 3..=ANY, Writes, dedup::dedup;
+    ADMIT: c"WL.ADMIT", 4..=ANY, Writes, dedup::admit;
     PEEK: c"WL.PEEK", 2..=ANY, Reads, dedup::peek;
     CLAIM: c"WL.CLAIM", 4..=4, Writes, dedup::claim;
     COMMIT: c"WL.COMMIT", 2..=2, Settles, dedup::commit;
@@ -104,8 +108,11 @@ verbs! {
     TOPK_ADD: c"WL.TOPK.ADD", 6..=ANY, Writes, topk::add;
     TOPK_LIST: c"WL.TOPK.LIST", 1..=1, Reads, topk::list;
     TOPK_EXPORT: c"WL.TOPK.EXPORT", 1..=1, Reads, topk::export;
+    TOPK_MAKE: c"WL.TOPK.MAKE", 5..=5, Writes, topk::make;
+    TOPK_MERGE: c"WL.TOPK.MERGE", 3..=ANY, Computes, topk::merge;
     FIFO_PUSH: c"WL.FIFO.PUSH", 3..=ANY, Writes, fifo::push;
     FIFO_POP: c"WL.FIFO.POP", 1..=2, Settles, fifo::pop;
+    FIFO_REMOVE: c"WL.FIFO.REMOVE", 2..=ANY, Settles, fifo::remove;
     FIFO_RANK: c"WL.FIFO.RANK", 2..=ANY, Reads, fifo::rank;
     FIFO_GET: c"WL.FIFO.GET", 2..=ANY, Reads, fifo::get;
     FIFO_LEN: c"WL.FIFO.LEN", 1..=1, Reads, fifo::len;

@@ -2,14 +2,11 @@
 
 use crate::{
     built::with_module,
-    common::numbers,
+    common::{numbers, until_followed},
     servers::{Cluster, available, until},
 };
 use redis::Value;
-use std::{
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
 const KEYS: usize = 200;
 
@@ -64,28 +61,14 @@ fn slots_move_and_primaries_are_lost() {
         }
     };
     // 3000 slots, with what is in them, from one primary to another.
-    let id = |at: usize| cluster.servers[at].cli(&["CLUSTER", "MYID"]).trim().to_owned();
     let primaries = [0, 6000, 12_000].map(|slot| cluster.primary_of(slot));
-    let output = Command::new("redis-cli")
-        .args(["--cluster", "reshard", &cluster.servers[0].at(), "--cluster-from", &id(primaries[0])])
-        .args(["--cluster-to", &id(primaries[1]), "--cluster-slots", "3000", "--cluster-yes"])
-        .stdin(Stdio::null())
-        .output()
-        .expect("redis-cli runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    cluster.reshard(primaries[0], primaries[1], 3000)();
     cluster.until_whole();
     none_twice(&ports);
     // What was not sent yet is lost with a primary: here all was.
     let lost = primaries[1];
     let replica = cluster.replica_of(lost);
-    until("the replica has all", || {
-        let offset = |server: &crate::servers::Server, name: &str| -> Option<u64> {
-            let info = server.cli(&["INFO", "replication"]);
-            info.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-        };
-        let said = offset(&cluster.servers[lost], "master_repl_offset:");
-        said.is_some() && offset(&cluster.servers[replica], "slave_repl_offset:") >= said
-    });
+    until_followed(&cluster.servers[lost], &cluster.servers[replica]);
     cluster.servers[lost].kill();
     until("the replica has taken over", || {
         cluster.servers[replica].cli(&["INFO", "replication"]).contains("role:master")

@@ -129,13 +129,9 @@ pub(crate) fn text(value: &Value) -> String {
 }
 
 /// Until a replica has all that was said to its primary.
-pub(crate) fn until_followed(primary: &mut Loaded, replica: &mut Loaded) {
-    let offset = |server: &mut Loaded, name: &str| -> Option<u64> {
-        let info = text(&server.told("INFO replication"));
-        info.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
-    };
+pub(crate) fn until_followed(primary: &Server, replica: &Server) {
     crate::servers::until("the replica has all", || {
-        let said = offset(primary, "master_repl_offset:");
-        said.is_some() && offset(replica, "slave_repl_offset:") >= said
+        let said = primary.figure("replication", "master_repl_offset");
+        said.is_some() && replica.figure("replication", "slave_repl_offset") >= said
     });
 }

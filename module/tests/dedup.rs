@@ -3,7 +3,7 @@
 use crate::common::{loaded, number, numbers, text, until_followed};
 use proptest::prelude::*;
 use redis::Value;
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 use windlass::{Claim, Dedup, Tick, Verdict};
 
 #[test]
@@ -239,5 +239,130 @@ fn as_the_core_decides() {
     for case in 1..=cases.get() {
         let key = format!("case-{case}");
         assert_eq!(server.digest(&key), late.digest(&key), "{key}");
+    }
+}
+
+#[test]
+fn who_asks_again() {
+    let Some(mut server) = loaded(&[]) else { return };
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t1 a b a"), [1, 1, 0]);
+    // The answer was lost; it was not.
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t1 a b a"), [2, 2, 0]);
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t2 b c"), [0, 1]);
+    assert_eq!(server.numbers("WL.DEDUP k 600000 d"), [1]);
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t1 a b c d e"), [2, 2, 0, 0, 1]);
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t2 c e b d"), [2, 0, 0, 0]);
+    assert_eq!(server.numbers("WL.DEDUP k 600000 a"), [0]);
+    assert_eq!(server.numbers("WL.PEEK k a e f"), [1, 1, 0]);
+    // What was claimed has no token.
+    let Value::Array(claim) = server.told("WL.CLAIM k 600000 1000 g") else { panic!("a pair") };
+    assert_eq!(server.told(&format!("WL.COMMIT k {}", text(&claim[1]))), Value::Int(1));
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t1 g"), [0]);
+    for (words, why) in [
+        ("WL.ADMIT k 600000 t", "wrong number of arguments"),
+        ("WL.ADMIT k 0 t a", "window-ms is not"),
+        ("WL.ADMIT k 1000 t a", "the key has window-ms 600000, not 1000"),
+    ] {
+        let refused = server.refused(words);
+        assert!(refused.contains(why), "{words}: {refused}");
+    }
+    let memory = number(&server.told("MEMORY USAGE k"));
+    for token in 0..10_000 {
+        server.told(&format!("WL.ADMIT k 600000 token-{token} id-{token}"));
+    }
+    let more = number(&server.told("MEMORY USAGE k")) - memory;
+    assert!((10_000 * 32..10_000 * 80).contains(&more), "{more} bytes");
+}
+
+/// An answer 2 is sent to replicas, which it changes nothing for: whoever waits for them then knows that they have the id.
+#[test]
+fn what_was_admitted_before_can_be_waited_for() {
+    let Some(mut server) = loaded(&[]) else { return };
+    let mut replica = server.follower(&[]);
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t a"), [1]);
+    until_followed(&server, &replica);
+    let (said, digest) = (server.figure("replication", "master_repl_offset"), server.digest("k"));
+    assert_eq!(server.numbers("WL.ADMIT k 600000 other a"), [0]);
+    assert_eq!(server.figure("replication", "master_repl_offset"), said, "a duplicate is not sent");
+    assert_eq!(server.numbers("WL.ADMIT k 600000 t a"), [2]);
+    assert!(server.figure("replication", "master_repl_offset") > said);
+    assert_eq!(server.told("WAIT 1 10000"), Value::Int(1));
+    assert_eq!(server.digest("k"), digest);
+    assert_eq!(replica.digest("k"), digest);
+}
+
+/// Against a plain twin that keeps a token for each id: commands with tokens, asked once or again, among others, at times that may be the same.
+#[test]
+fn tokens_as_with_one_for_each_id() {
+    const WINDOW: u64 = 1_000_000;
+    let Some(mut server) = loaded(&[]) else { return };
+    let mut replica = server.follower(&[]);
+    let ids = prop::collection::vec(0..12_u8, 1..5);
+    let step = prop_oneof![6 => Just(0_u64), 3 => 0..3_u64, 2 => 0..200_000_u64, 1 => 0..2_000_000_u64];
+    let steps = prop::collection::vec((ids, step, 0..6_u8, 0..4_u8), 1..100);
+    let config = ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() };
+    let rng = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(config, rng);
+    let servers = std::cell::RefCell::new((&mut server, &mut replica));
+    let (cases, own) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    let ran = runner.run(&steps, |steps| {
+        let (server, replica) = &mut *servers.borrow_mut();
+        cases.set(cases.get() + 1);
+        let (key, mut at) = (format!("case-{}", cases.get()), 1_795_348_800_123_457_u64);
+        let core = Dedup::builder(Duration::from_micros(WINDOW)).capacity(1000).build().expect("valid");
+        let mut tokens: HashMap<u8, Option<u8>> = HashMap::new();
+        // Of the newest change, and of the newest one with a token.
+        let (mut newest, mut last) = (0, 0);
+        for (ids, step, what, token) in steps {
+            at += step;
+            let words: Vec<String> = ids.iter().map(|id| format!("id-{id}")).collect();
+            let there = |now: u64| words.iter().all(|id| core.contains_at(id, Tick(now * 1000)));
+            if what == 0 {
+                let now = at.max(newest).max(last + 1);
+                server.told(&format!("WL.AT {at} CLAIM {key} 1000 10 {}", words[0]));
+                let claim = core.claim_at(&words[0], Tick(now * 1000), Duration::from_millis(10));
+                if let Ok(Claim::Claimed(_)) = claim {
+                    tokens.insert(ids[0], None);
+                }
+                newest = now;
+                continue;
+            }
+            let token = (what > 1).then_some(token);
+            let now = match token {
+                Some(_) if newest > 0 => at.max(newest + 2),
+                _ => at.max(newest).max(last + 1),
+            };
+            let command = match token {
+                Some(token) => format!("WL.AT {at} ADMIT {key} 1000 t{token} {}", words.join(" ")),
+                None => format!("WL.AT {at} DEDUP {key} 1000 {}", words.join(" ")),
+            };
+            let (mut expected, before, quiet) = (Vec::new(), tokens.clone(), there(now));
+            for (place, (id, word)) in ids.iter().zip(&words).enumerate() {
+                if !quiet && core.observe_at(word, Tick(now * 1000)) == Ok(Verdict::Fresh) {
+                    tokens.insert(*id, token);
+                    expected.push(1);
+                    (newest, last) = (now, if token.is_some() { now } else { last });
+                } else {
+                    let again =
+                        token.is_some() && before.get(id) == Some(&token) && !ids[..place].contains(id);
+                    own.set(own.get() + i32::from(again));
+                    expected.push(if again { 2 } else { 0 });
+                }
+            }
+            prop_assert_eq!(server.numbers(&command), expected, "{}", command);
+        }
+        until_followed(server, replica);
+        prop_assert_eq!(server.digest(&key), replica.digest(&key));
+        Ok(())
+    });
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    assert!(own.get() > 300, "{} asked again", own.get());
+    let keys: Vec<String> = (1..=cases.get()).map(|case| format!("case-{case}")).collect();
+    let digests: Vec<String> = keys.iter().map(|key| server.digest(key)).collect();
+    let mut late = server.follower(&[]);
+    server.told("DEBUG RELOAD");
+    for (key, digest) in keys.iter().zip(digests) {
+        assert_eq!(server.digest(key), digest, "{key}: reloaded");
+        assert_eq!(late.digest(key), digest, "{key}: a late replica");
     }
 }

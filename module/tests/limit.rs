@@ -103,7 +103,7 @@ fn other_quotas() {
     assert_eq!(server.numbers("WL.AT 1000000 LIMIT k GCRA 100 60000 COST 60")[2], 40);
     assert_eq!(server.numbers("WL.AT 1000000 LIMIT k GCRA 200 60000 COST 1")[..3], [1, 200, 139]);
     assert_eq!(server.numbers("WL.AT 1000000 LIMIT k GCRA 50 60000 COST 1")[0], 0);
-    until_followed(&mut server, &mut replica);
+    until_followed(&server, &replica);
     assert_eq!(server.digest("k"), replica.digest("k"));
 }
 
@@ -117,7 +117,7 @@ fn replicas_know_when_keys_end() {
         server.told(&format!("WL.LIMIT {key} GCRA 2 600000000 COST 2"));
         server.told(&format!("WL.AT 5 LIMIT at-{key} GCRA 2 600000000 COST 2"));
     }
-    until_followed(&mut server, &mut replica);
+    until_followed(&server, &replica);
     for key in ["l", "ENDS", "PEEK", "COST"] {
         let ends = server.told(&format!("PEXPIRETIME {key}"));
         assert!(matches!(ends, Value::Int(1..)), "{ends:?}");

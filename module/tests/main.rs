@@ -6,6 +6,7 @@ mod built;
 mod cluster;
 mod common;
 mod dedup;
+mod earlier;
 mod golden;
 mod limit;
 mod loading;

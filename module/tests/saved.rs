@@ -12,6 +12,8 @@ fn fill(server: &mut Loaded) -> Vec<&'static str> {
     let Value::Array(claim) = server.told("WL.CLAIM dedup 600000 500000 d") else { panic!("a pair") };
     server.told(&format!("WL.COMMIT dedup {}", text(&claim[1])));
     server.told("WL.CLAIM dedup 600000 500000 e");
+    server.told("WL.ADMIT dedup 600000 one t u");
+    server.told("WL.ADMIT dedup 600000 two v a");
     for name in ["GCRA", "BUCKET", "QUEUE", "FIXED", "SLIDING", "LOG"] {
         server.told(&format!("WL.LIMIT {name} {name} 10 600000000 COST 3"));
     }
@@ -30,6 +32,9 @@ fn fill(server: &mut Loaded) -> Vec<&'static str> {
 fn look(server: &mut Loaded) {
     read(server);
     assert_eq!(server.numbers("WL.LIMIT LOG LOG 10 600000000 COST 8 PEEK")[..3], [0, 10, 7]);
+    // Whoever has not heard of its admission may ask again.
+    assert_eq!(server.numbers("WL.ADMIT dedup 600000 one t u v"), [2, 2, 0]);
+    assert_eq!(server.numbers("WL.ADMIT dedup 600000 two t v a"), [0, 2, 0]);
     assert_eq!(server.numbers("WL.LIMIT GCRA GCRA 20 600000000 COST 17 PEEK")[0], 0);
 }
 
@@ -230,7 +235,7 @@ fn replicas() {
     crate::servers::until("the window is over", || server.numbers("WL.PEEK short a b c") == [0, 0, 0]);
     server.told("WL.DEDUP short 100 b d");
     replica.go_on();
-    until_followed(&mut server, &mut replica);
+    until_followed(&server, &replica);
     assert_eq!(digests(&mut server, &keys), digests(&mut replica, &keys));
     for key in ["before", "short"] {
         assert_eq!(server.digest(key), replica.digest(key), "{key}");

@@ -30,7 +30,7 @@ fn with_replica(keys: &[&str], test: impl FnOnce(&mut Loaded)) {
     let Some(mut server) = loaded(&[]) else { return };
     let mut replica = server.follower(&[]);
     test(&mut server);
-    until_followed(&mut server, &mut replica);
+    until_followed(&server, &replica);
     let mut late = server.follower(&[]);
     server.told("DEBUG RELOAD");
     for key in keys {
@@ -70,11 +70,7 @@ fn filters() {
         }
         assert!(errors <= asked / 100, "{errors} of {asked}");
         // What a new one is told of is small, however large it is.
-        let said = |server: &mut Loaded| {
-            let info = text(&server.told("INFO replication"));
-            let line = info.lines().find_map(|line| line.strip_prefix("master_repl_offset:"));
-            line.and_then(|offset| offset.trim().parse::<u64>().ok()).expect("an offset")
-        };
+        let said = |server: &Loaded| server.figure("replication", "master_repl_offset").expect("an offset");
         let before = said(server);
         server.told("WL.BLOOM.ADD large 1000 4 0.001 1000000 a");
         assert!(number(&server.told("MEMORY USAGE large")) > 1_000_000);
@@ -190,10 +186,94 @@ fn hot_keys() {
     });
 }
 
+/// A key on each of several servers, and one list over all: as one that has counted everything.
+#[test]
+fn hot_keys_of_several() {
+    let Some(first) = loaded(&[]) else { return };
+    let mut servers = vec![first];
+    servers.extend(loaded(&[]));
+    servers.extend(loaded(&[]));
+    let (window, pane) = (Duration::from_secs(1), Duration::from_millis(100));
+    let core = TopK::builder(window, pane, 5).capacity(1000).build().expect("valid");
+    for key in ["split", "shared"] {
+        for server in &mut servers {
+            assert_eq!(server.told(&format!("WL.TOPK.MAKE {key} 1000 100 5 4711")), Value::Int(1));
+            assert_eq!(server.told(&format!("WL.TOPK.MAKE {key} 1000 100 5 4711")), Value::Int(0));
+        }
+    }
+    let (mut random, mut at) = (Random(5), BEGIN);
+    for _ in 0..1500 {
+        at += random.below(1000);
+        let span = 1 + random.below(300);
+        let id = random.below(span);
+        core.add_at(id.to_string().as_str(), 1, tick(at));
+        for (key, to) in [("split", id % 3), ("shared", random.below(3))] {
+            let server = &mut servers[usize::try_from(to).expect("small")];
+            server.numbers(&format!("WL.AT {at} TOPK.ADD {key} 1000 100 5 {id} 1"));
+        }
+    }
+    let exports = |servers: &mut [Loaded], key: &str, at: u64| -> Vec<Vec<u8>> {
+        let export = |server: &mut Loaded| match server.told(&format!("WL.AT {at} TOPK.EXPORT {key}")) {
+            Value::BulkString(export) => export,
+            other => panic!("{other:?}"),
+        };
+        servers.iter_mut().map(export).collect()
+    };
+    let merge = |server: &mut Loaded, keys: &str, exports: &[Vec<u8>]| {
+        let mut words: Vec<&[u8]> = vec![b"WL.TOPK.MERGE", b"5", keys.as_bytes()];
+        words.extend(exports.iter().map(Vec::as_slice));
+        server.ask(&words)
+    };
+    let list = core.top_at(tick(at));
+    for key in ["split", "shared"] {
+        let exports = exports(&mut servers, key, at);
+        let told = merge(&mut servers[0], key, &exports).expect("a list");
+        let Value::Array(told) = told else { panic!("pairs") };
+        assert_eq!(number(&told[3]), whole(list.total), "{key}");
+        let Value::Array(rows) = &told[11] else { panic!("rows") };
+        assert_eq!(rows.len(), 5);
+        for (row, expected) in rows.iter().zip(&list.rows) {
+            let Value::Array(row) = row else { panic!("a row") };
+            let (least, most) = (number(&row[2]), number(&row[3]));
+            if key == "split" {
+                assert_eq!((text(&row[0]), least), (expected.key.to_string(), whole(expected.count)));
+                assert_eq!(number(&told[1]), 1, "certified");
+            } else {
+                let count = core.count_at(text(&row[0]).as_str(), tick(at));
+                assert!((least..=most).contains(&whole(count)), "{row:?}: {count}");
+            }
+        }
+    }
+    // Of other panes, of another seed, twice what was made once, and what is none.
+    let (some, later) = (exports(&mut servers, "split", at), exports(&mut servers, "split", at + 100_000));
+    servers[0].told("WL.TOPK.ADD random 1000 100 5 a 1");
+    let random = exports(&mut servers[..1], "random", at);
+    for (exports, why) in [
+        (vec![some[0].clone(), later[1].clone()], "export 2"),
+        (vec![random[0].clone(), some[0].clone()], "export 2"),
+        (vec![b"no export".to_vec()], "export 1"),
+        (vec![some[0][..some[0].len() - 1].to_vec()], "export 1"),
+    ] {
+        let refused = merge(&mut servers[0], "SPLIT", &exports).expect_err("refused");
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+    for (words, why) in [
+        ("WL.TOPK.MAKE split 1000 100 5 4712", "another seed"),
+        ("WL.TOPK.MAKE split 1000 100 6 4711", "the key has k 5, not 6"),
+        ("WL.TOPK.MAKE n 1000 100 5 -1", "seed is not"),
+        ("WL.TOPK.MERGE 5 BOTH x", "syntax error"),
+        ("WL.TOPK.MERGE 0 SPLIT x", "k is not"),
+    ] {
+        let refused = servers[0].refused(words);
+        assert!(refused.contains(why), "{words}: {refused}");
+    }
+}
+
 #[test]
 fn queues() {
     with_replica(&["k"], |server| {
         assert_eq!(server.told("WL.FIFO.POP nothing"), Value::Array(Vec::new()));
+        assert_eq!(server.told("WL.FIFO.REMOVE nothing a"), Value::Array(vec![Value::Nil]));
         assert_eq!(server.told("WL.FIFO.RANK nothing a"), Value::Array(vec![Value::Nil]));
         assert_eq!(server.told("WL.FIFO.LEN nothing"), Value::Int(0));
         let core = FifoIndex::builder().capacity(10_000).build::<Vec<u8>>().expect("valid");
@@ -206,20 +286,30 @@ fn queues() {
                 random.below(500),
                 "x".repeat(usize::try_from(random.below(2) * 30).expect("small"))
             );
-            match random.below(5) {
+            let entry_of = |told: &Value, entry: &windlass::Entry<Vec<u8>>| {
+                let Value::Array(told) = told else { panic!("an entry") };
+                assert_eq!(number(&told[0]), whole(entry.seq));
+                assert_eq!(text(&told[1]), entry.key.as_str().expect("text"));
+                assert_eq!(told[2], Value::BulkString(entry.value.clone()));
+                assert_eq!(number(&told[3]), whole(entry.pushed_at.0 / 1000));
+            };
+            match random.below(6) {
+                5 => {
+                    let told = server.told(&format!("WL.AT {at} FIFO.REMOVE k {id} {id}"));
+                    let Value::Array(told) = told else { panic!("a list") };
+                    assert_eq!((told.len(), &told[1]), (2, &Value::Nil));
+                    match core.remove(id.as_str()) {
+                        Some(entry) => entry_of(&told[0], &entry),
+                        None => assert_eq!(told[0], Value::Nil),
+                    }
+                }
                 0 => {
                     let n = 1 + random.below(3);
                     let told = server.told(&format!("WL.AT {at} FIFO.POP k {n}"));
                     let Value::Array(told) = told else { panic!("a list") };
                     let expected: Vec<_> = (0..n).map_while(|_| core.pop()).collect();
                     assert_eq!(told.len(), expected.len());
-                    for (told, entry) in told.iter().zip(&expected) {
-                        let Value::Array(told) = told else { panic!("an entry") };
-                        assert_eq!(number(&told[0]), whole(entry.seq));
-                        assert_eq!(text(&told[1]), entry.key.as_str().expect("text"));
-                        assert_eq!(told[2], Value::BulkString(entry.value.clone()));
-                        assert_eq!(number(&told[3]), whole(entry.pushed_at.0 / 1000));
-                    }
+                    told.iter().zip(&expected).for_each(|(told, entry)| entry_of(told, entry));
                 }
                 1 => {
                     let told = server.told(&format!("WL.AT {at} FIFO.RANK k {id}"));
@@ -287,6 +377,7 @@ fn kinds_do_not_mix() {
         "WL.TOPK.LIST 0",
         "WL.TOPK.EXPORT 0",
         "WL.FIFO.POP 0",
+        "WL.FIFO.REMOVE 0 a",
         "WL.FIFO.RANK 0 a",
         "WL.FIFO.GET 0 a",
         "WL.FIFO.LEN 0",
@@ -299,15 +390,11 @@ fn kinds_do_not_mix() {
 #[test]
 fn tables_are_counted() {
     let Some(mut server) = loaded(&[]) else { return };
-    let used = |server: &mut Loaded| {
-        let info = text(&server.told("INFO memory"));
-        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
-        line.and_then(|bytes| bytes.trim().parse::<u64>().ok()).expect("a figure")
-    };
-    let before = used(&mut server);
+    let used = |server: &Loaded| server.figure("memory", "used_memory").expect("a figure");
+    let before = used(&server);
     server.told("WL.BLOOM.ADD large 600000 4 0.001 4000000 a");
     let own = u64::try_from(number(&server.told("MEMORY USAGE large"))).expect("bytes");
     assert!(own > 4 << 20, "{own} bytes: no large array");
-    let counted = used(&mut server) - before;
+    let counted = used(&server) - before;
     assert!(counted > own / 10 * 9, "{counted} of {own} bytes");
 }

@@ -1,11 +1,13 @@
 //! Dedup through a server on loopback, beside `redis-benchmark` with the command that it comes to, in one run.
 //!
-//! `cargo bench -p windlass-remote --bench remote`. Each row is done several times, in turn with the others, and the median is shown. `-- "all new"`: the rows of
-//! that name alone, once each (to count instructions: `valgrind --tool=callgrind --separate-threads=yes`).
+//! `cargo bench -p windlass-remote --bench remote`. Each row is done several times, in turn with the others, and the median is shown. `-- "all new" 128`: the
+//! row of that name and depth alone, once (to count instructions: `valgrind --tool=callgrind --separate-threads=yes`).
 //! `WINDLASS_BENCH_QUICK=1`: small, to see that it works.
 
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)] // a program of its own
 
+#[path = "../../module/tests/built.rs"]
+mod built;
 #[path = "../tests/servers.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
 mod servers;
@@ -33,7 +35,11 @@ fn main() {
     // Small when it is run as a test (`cargo test --benches`), too.
     let quick = !std::env::args().any(|argument| argument == "--bench")
         || std::env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value == "1");
-    let only = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let (depths, names): (Vec<String>, Vec<String>) = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with('-'))
+        .partition(|argument| argument.parse::<u64>().is_ok());
+    let only = names.first();
     let (events, rounds) = if quick { (20_000, 1) } else { (400_000, if only.is_some() { 1 } else { 5 }) };
     // One thread, as redis-benchmark has.
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -41,16 +47,19 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let server = Server::start(&[]);
+    let server = Server::start(&built::with_module(&[]));
     println!(
         "events a second, {CLIENTS} clients, {events} events, median of {rounds}, and by the row of redis-benchmark above"
     );
-    for depth in [1, 8, 32, 128] {
+    for depth in [1, 8, 32, 128, 1024] {
+        if !depths.is_empty() && !depths.contains(&depth.to_string()) {
+            continue;
+        }
         let events = if depth == 1 { events / 4 } else { events };
         let mut rows: Vec<(&str, Vec<f64>)> = Vec::new();
         for _ in 0..rounds {
             let mut note = |name: &'static str, row: &dyn Fn() -> f64| {
-                if only.as_deref().is_some_and(|only| only != name) {
+                if only.is_some_and(|only| only != name) {
                     return;
                 }
                 let figure = row();
@@ -65,19 +74,21 @@ fn main() {
             note("redis-benchmark SET NX PX, all new", &|| redis_benchmark(&server, depth, events, true));
             note("all new", &|| own(Kind::New));
             note("all new, by script", &|| own(Kind::Script));
+            note("all new, by the module", &|| own(Kind::Module));
             note("half are repeats, none known here", &|| own(Kind::Asked));
             note("half are repeats, known here", &|| own(Kind::Known));
             note("redis-benchmark SET NX PX, one id", &|| redis_benchmark(&server, depth, events, false));
             note("all are repeats, none known here", &|| own(Kind::Repeats));
         }
-        let mut reference = f64::NAN;
+        let mut reference = 0.0;
         for (name, figures) in &mut rows {
             figures.sort_by(f64::total_cmp);
             let figure = figures[figures.len() / 2];
             if name.starts_with("redis-benchmark") {
                 reference = figure;
             }
-            println!("depth {depth:4}  {name:36} {figure:10.0}  {:5.2}", figure / reference);
+            let ratio = if reference > 0.0 { format!("{:5.2}", figure / reference) } else { String::new() };
+            println!("depth {depth:4}  {name:36} {figure:10.0}  {ratio}");
         }
     }
 }
@@ -108,6 +119,7 @@ fn redis_benchmark(server: &Server, depth: u64, events: u64, new: bool) -> f64 {
 enum Kind {
     New,
     Script,
+    Module,
     Asked,
     Known,
     Repeats,
@@ -120,7 +132,12 @@ async fn windlass(server: &Server, kind: Kind, depth: u64, events: u64) -> f64 {
     let namespace = format!("run{run}");
     let dedup = RemoteDedup::builder(&remote, &namespace, WINDOW).level(Level::Fast);
     let dedup = dedup.known(if kind == Kind::Known { 1_000_000 } else { 0 });
-    let dedup = if kind == Kind::Script { dedup.by_script() } else { dedup }.build().expect("valid");
+    let dedup = match kind {
+        Kind::Script => dedup.by_script(),
+        Kind::Module => dedup.by_module(),
+        _ => dedup,
+    };
+    let dedup = dedup.build().expect("valid");
     let repeats = matches!(kind, Kind::Asked | Kind::Known);
     let own = events / CLIENTS;
     let name = |client, i| {

@@ -1,6 +1,7 @@
 //! Names of keys in the server.
 //!
 //! `wl:<kind>:<namespace>:<item>` where an item has a key of its own: no hash tag, so that the items of a namespace spread over all slots.
+//! `wl:<kind>:<namespace>:{<number>}` where many items share a key of windlass' module; the number says in which slot.
 //! `wl:{<namespace>:<bucket>}:<kind>:<part>` where several keys are used together and have to be in one slot.
 //!
 //! A namespace has no `:`, so its end is unambiguous, and an item, which is last, may have any bytes. An item with a `{` would make a tag
@@ -15,6 +16,9 @@ pub(crate) enum Kind {
     Dedup,
     /// .. by logical time.
     DedupAt,
+    /// .. by windlass' module: of a share of the ids.
+    DedupModule,
+    DedupModuleAt,
     /// By its algorithm: states of different ones do not mix.
     Limit(&'static str),
     Fifo,
@@ -28,6 +32,8 @@ impl Kind {
         match self {
             Kind::Dedup => "d",
             Kind::DedupAt => "d@",
+            Kind::DedupModule => "dm",
+            Kind::DedupModuleAt => "dm@",
             Kind::Limit(word) => word,
             Kind::Fifo => "q",
             Kind::Room => "r",
@@ -72,6 +78,11 @@ impl Namespace {
 }
 
 impl Namespace {
+    /// The key of a share of the items, of those that are kept many in a key: `tag` says in which slot.
+    pub(crate) fn share(&self, kind: Kind, tag: &str) -> Vec<u8> {
+        format!("wl:{}:{}:{{{tag}}}", kind.word(), self.0).into_bytes()
+    }
+
     /// The key of a part of what has several keys, all in one slot: by the namespace and the bucket.
     pub(crate) fn part(&self, bucket: &[u8], kind: Kind, part: &[u8]) -> Vec<u8> {
         let mut key = format!("wl:{{{}:", self.0).into_bytes();

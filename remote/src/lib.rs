@@ -31,36 +31,36 @@
 //!
 //! The same question is asked in the way that the servers know; [`Remote::capabilities`] says what they can. (docs/distributed.md has the same table.)
 //!
-//! | | in one process (`windlass`) | native commands | scripts |
-//! |---|---|---|---|
-//! | cost | nanoseconds | a round trip, shared by a batch; none for what is known here | the same |
-//! | survives a process | with snapshots | yes; a server, if its replica has it | the same |
-//! | exact dedup | [`windlass::Dedup`] | `SET key token NX GET PX T`, from 7.0 on | the same as a script, before 7.0 |
-//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, milliseconds |
-//! | .. `first_seen` | told | unknown | unknown |
-//! | .. late events, `Refresh::OnDuplicate`, windows of N events | yes | no: arrival decides, and nothing is refreshed | no |
-//! | .. ids are told apart | by 64 bits of a hash beside their place or, if asked for, by their bytes | by their bytes; known duplicates as in one process | the same |
-//! | .. the answer is lost | cannot be | the token asks again | the token asks again |
-//! | limits: algorithms | [`windlass::KeyedLimiter`]: all | fixed window alone | all |
-//! | .. how | a state in a table | `MULTI; INCRBY; PEXPIRE NX; PTTL; EXEC` from 7.0 on; `INCREX` where it is, in place of the first two | one key for each client; the same answers, field by field |
-//! | .. windows begin | with the clock | with the first call | with the clock |
-//! | .. a refusal costs | nothing | it is counted (not with `INCREX`): it does not make the window longer, but may use up what a cheaper call could have had | nothing |
-//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, microseconds: times in answers are rounded up to these, so less than 1 us later; windows are whole microseconds |
-//! | .. time goes back | it stands still | keys end by the server's clock | it stands still for who has a state; but keys end by the server's clock |
-//! | .. quotas | by what fits into a word | up to 2^52 permits | as in the core, and buckets of less than 1 ms a permit full again after 208 days at most |
-//! | .. lateness, holds (`reserve`), other quotas while in use | yes | no | no |
-//! | .. the answer is lost | cannot be | it may be charged: not asked again | it may be charged: not asked again |
-//! | sets of limits | [`windlass::LimitSet`]: any keys; no logs | none | within a group, which is in one slot; logs too |
-//! | leases, reports | need none | none | yes |
-//! | counts by pane | [`windlass::WindowedCounter`] | none | one hash for each key; no total over all keys, no late events |
-//! | hot keys | [`windlass::TopK`] | exports of each process, merged by [`windlass::Aggregator`] | the same |
-//! | queue | [`windlass::FifoIndex`]: O(1) ranks | reads alone | `ZSET`: O(log n) ranks; removal too; one slot for each queue |
-//! | waiting room | a dedup and a queue (`windlass rank`) | none | one script; one slot for each room |
+//! | | in one process (`windlass`) | native commands | scripts | the module (`by_module`) |
+//! |---|---|---|---|---|
+//! | cost | nanoseconds | a round trip, shared by a batch; none for what is known here | the same | the same; a batch of ids is a few commands |
+//! | survives a process | with snapshots | yes; a server, if its replica has it | the same | the same |
+//! | exact dedup | [`windlass::Dedup`] | `SET key token NX GET PX T`, from 7.0 on | the same as a script, before 7.0 | `WL.ADMIT key T token id ..`: 32 keys for all ids of a namespace |
+//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, milliseconds | the server's, microseconds; of a key it never goes back |
+//! | .. `first_seen` | told | unknown | unknown | unknown |
+//! | .. late events, `Refresh::OnDuplicate`, windows of N events | yes | no: arrival decides, and nothing is refreshed | no | no |
+//! | .. ids are told apart | by 64 bits of a hash beside their place or, if asked for, by their bytes | by their bytes; known duplicates as in one process | the same | as in one process, by 64 bits of a hash |
+//! | .. the answer is lost | cannot be | the token asks again | the token asks again | the token asks again |
+//! | limits: algorithms | [`windlass::KeyedLimiter`]: all | fixed window alone | all | all, with [`Mode::Ask`] |
+//! | .. how | a state in a table | `MULTI; INCRBY; PEXPIRE NX; PTTL; EXEC` from 7.0 on; `INCREX` where it is, in place of the first two | one key for each client; the same answers, field by field | `WL.LIMIT`: one key for each client |
+//! | .. windows begin | with the clock | with the first call | with the clock | with the clock |
+//! | .. a refusal costs | nothing | it is counted (not with `INCREX`): it does not make the window longer, but may use up what a cheaper call could have had | nothing | nothing |
+//! | .. time | the caller's, nanoseconds | the server's, milliseconds | the server's, microseconds: times in answers are rounded up to these, so less than 1 us later; windows are whole microseconds | the server's, microseconds; windows are whole milliseconds |
+//! | .. time goes back | it stands still | keys end by the server's clock | it stands still for who has a state; but keys end by the server's clock | it stands still; but keys end by the server's clock |
+//! | .. quotas | by what fits into a word | up to 2^52 permits | as in the core, and buckets of less than 1 ms a permit full again after 208 days at most | as in the core |
+//! | .. lateness, holds (`reserve`), other quotas while in use | yes | no | no | other quotas while in use alone |
+//! | .. the answer is lost | cannot be | it may be charged: not asked again | it may be charged: not asked again | it may be charged: not asked again |
+//! | sets of limits | [`windlass::LimitSet`]: any keys; no logs | none | within a group, which is in one slot; logs too | none |
+//! | leases, reports | need none | none | yes | none |
+//! | counts by pane | [`windlass::WindowedCounter`] | none | one hash for each key; no total over all keys, no late events | not asked: `WL.COUNT.*` |
+//! | hot keys | [`windlass::TopK`] | exports of each process, merged by [`windlass::Aggregator`] | the same | not asked: `WL.TOPK.*` |
+//! | queue | [`windlass::FifoIndex`]: O(1) ranks | reads alone | `ZSET`: O(log n) ranks; removal too; one slot for each queue | not asked: `WL.FIFO.*`, O(1) ranks |
+//! | waiting room | a dedup and a queue (`windlass rank`) | none | one script; one slot for each room | none |
 //!
 //! Scripts are used for limits wherever the servers allow them, also where there is `INCREX`: so windows are the same everywhere. All who share a namespace should so be allowed the same.
 //!
-//! Limits can be asked of windlass' module as well, where the servers have loaded it ([`Capabilities::module`], [`RemoteLimiterBuilder::by_module`]): all algorithms, the same answers, with [`Mode::Ask`].
-//! It keeps states of its own, so it is never taken by itself.
+//! Ids and limits can be asked of windlass' module as well, where the servers have loaded it ([`Capabilities::module`], [`RemoteDedupBuilder::by_module`], [`RemoteLimiterBuilder::by_module`]): the same answers.
+//! It has keys of its own, so it is never taken by itself.
 //!
 //! # Guarantees
 //!

@@ -1,11 +1,14 @@
 //! What a user must be allowed, as `docs/distributed.md` says it, and no more.
 
-use crate::servers::{Server, available};
+use crate::{
+    module::with_module,
+    servers::{Server, available},
+};
 use std::time::Duration;
 use windlass::{Keys, Seed, Tick, TopK};
 use windlass_remote::{
-    Algorithm, Quota, Remote, RemoteCounter, RemoteFifo, RemoteLimitRule, RemoteLimitSet, RemoteLimiter,
-    RemoteRoom, RemoteTopK,
+    Algorithm, Down, Quota, Remote, RemoteCounter, RemoteDedup, RemoteFifo, RemoteLimitRule, RemoteLimitSet,
+    RemoteLimiter, RemoteRoom, RemoteTopK,
 };
 
 /// A row of the table of rights.
@@ -46,6 +49,21 @@ async fn as_documented() {
     }
     let set = RemoteLimitSet::builder(&remote, "b").limit(RemoteLimitRule::global("all", quota));
     set.build().expect("valid").check("g", &[""], 1).await.expect("allowed");
+
+    let loaded = Server::start(&with_module(&[]));
+    let remote = user(&loaded, "ids", "ids by the module").await;
+    let dedup = RemoteDedup::builder(&remote, "a", hour).known(0).down(Down::LocalShare).by_module();
+    let dedup = dedup.build().expect("valid");
+    assert!(dedup.observe("x").await.expect("allowed").is_fresh());
+    assert!(dedup.contains("x").await.expect("allowed"));
+    // What is told after an outage, as it is told.
+    assert!(
+        loaded.cli(&["ACL", "DRYRUN", "ids", "WL.CLAIM", "wl:dm:a:{10}", "1000", "1000", "x"]).contains("OK")
+    );
+    let remote = user(&loaded, "clients", "limits by the module").await;
+    let limiter = RemoteLimiter::builder(&remote, "a", quota).by_module().build().expect("valid");
+    limiter.check("ann", 1).await.expect("allowed");
+    assert!(limiter.forget("ann").await.expect("allowed"));
 
     let remote = user(&server, "native", "limits without").await;
     assert!(!remote.capabilities().scripts);

@@ -16,6 +16,14 @@ fn program() -> OsString {
     std::env::var_os("WINDLASS_REDIS_SERVER").unwrap_or_else(|| "redis-server".into())
 }
 
+/// With the library that `WINDLASS_SERVER_PRELOAD` names: AddressSanitizer's, which a module wants that is built with it. (Servers keep what they have to their end.)
+fn preloaded(command: &mut Command) -> &mut Command {
+    match std::env::var_os("WINDLASS_SERVER_PRELOAD") {
+        Some(library) => command.env("LD_PRELOAD", library).env("ASAN_OPTIONS", "detect_leaks=0"),
+        None => command,
+    }
+}
+
 /// Whether there is a server. If not, the tests that want one say so and pass; with `WINDLASS_REQUIRE_REDIS=1` they fail.
 pub(crate) fn available() -> bool {
     let found = |program: &OsStr| {
@@ -183,7 +191,7 @@ impl Server {
     fn spawn(port: u16, arguments: &[String], settings: &[&str]) -> Option<Server> {
         let folder = Folder::new();
         let log = fs::File::create(folder.0.join("log")).expect("a file");
-        let child = Command::new(program())
+        let child = preloaded(&mut Command::new(program()))
             .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--dir"])
             .arg(&folder.0)
             .args(arguments)
@@ -218,6 +226,12 @@ impl Server {
         }
         let output = command.args(words).stdin(Stdio::null()).output().expect("redis-cli runs");
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+    }
+
+    /// A figure of a section of INFO; `None`: it says none.
+    pub(crate) fn figure(&self, section: &str, field: &str) -> Option<u64> {
+        let info = self.cli(&["INFO", section]);
+        info.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')?.trim().parse().ok())
     }
 
     pub(crate) fn at(&self) -> String {
@@ -361,6 +375,27 @@ impl Cluster {
             info.contains("role:slave") && (info.contains(&port) || info.contains(port.trim()))
         });
         replica.expect("it has one")
+    }
+}
+
+impl Cluster {
+    /// So many slots, with what is in them, from one of these servers to another. What it gives does it, and takes its time.
+    pub(crate) fn reshard(&self, from: usize, to: usize, slots: u16) -> impl FnOnce() + Send + 'static {
+        let id = |at: usize| self.servers[at].cli(&["CLUSTER", "MYID"]).trim().to_owned();
+        let mut command = Command::new("redis-cli");
+        command.args(["--cluster", "reshard", &self.servers[0].at(), "--cluster-from", &id(from)]);
+        command.args(["--cluster-to", &id(to), "--cluster-slots", &slots.to_string(), "--cluster-yes"]);
+        command.stdin(Stdio::null());
+        move || {
+            let output = command.output().expect("redis-cli runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+    }
+
+    /// Servers that are primaries now, by their places.
+    pub(crate) fn primaries(&self) -> Vec<usize> {
+        let role = |at: &usize| self.servers[*at].cli(&["INFO", "replication"]).contains("role:master");
+        (0..self.servers.len()).filter(role).collect()
     }
 }
 

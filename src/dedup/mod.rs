@@ -210,6 +210,25 @@ impl Dedup {
         self.change(key, self.rule.contains(now)).is_ok_and(|(there, _)| there)
     }
 
+    /// What an observation of the id at `now` would tell as `first_seen` ([`Verdict::Duplicate`]); `None`: it would find it fresh. Changes nothing, and moves no time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use windlass::{Dedup, Tick};
+    ///
+    /// let dedup = Dedup::builder(Duration::from_nanos(60)).capacity(1000).build()?;
+    /// assert!(dedup.observe_at("order-4711", Tick(5)).is_ok());
+    /// assert_eq!(dedup.first_seen_at("order-4711", Tick(64)), Some(Tick(5)));
+    /// assert_eq!(dedup.first_seen_at("order-4711", Tick(65)), None);
+    /// # Ok::<(), windlass::ConfigError>(())
+    /// ```
+    #[must_use]
+    pub fn first_seen_at(&self, key: impl Key, now: Tick) -> Option<Tick> {
+        let now = self.origin.past(now);
+        let (first, _) = self.change(key, self.rule.first(now)).ok()?;
+        first.map(|first| self.origin.tick(first))
+    }
+
     /// Whether an observation of the id now would find a duplicate.
     #[must_use]
     pub fn contains(&self, key: impl Key) -> bool {

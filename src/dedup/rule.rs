@@ -194,6 +194,13 @@ impl Rule {
         move |state, horizon| Decision::Keep(state.is_some_and(|state| self.is_live(state, now, horizon)))
     }
 
+    /// The stamp that an observation would answer with, which it does not make.
+    pub(crate) fn first(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<Option<u64>> + Copy {
+        move |state, horizon| {
+            Decision::Keep(state.filter(|&state| self.is_live(state, now, horizon)).map(stamp))
+        }
+    }
+
     pub(crate) fn forget(&self, now: u64) -> impl Fn(Option<u64>, u64) -> Decision<bool> + Copy {
         move |state, horizon| match state {
             Some(state) if self.is_live(state, now, horizon) => Decision::Publish(state + 1, true),

@@ -213,6 +213,10 @@ impl Twin {
         self.live_at(id, self.arrival(now)).is_some()
     }
 
+    pub(crate) fn first_seen(&self, id: u64, now: u64) -> Option<Tick> {
+        self.live_at(id, self.arrival(now)).map(|last| tick(last.at))
+    }
+
     pub(crate) fn forget(&mut self, id: u64, now: u64) -> bool {
         let there = self.contains(id, now);
         if there && let Some(last) = self.ids.get_mut(&id) {

@@ -231,6 +231,14 @@ impl Pair {
         }
     }
 
+    fn first_seen(&self, id: usize, now: u64) -> Option<Tick> {
+        match self.ids {
+            Ids::Crowded => self.dedup.first_seen_at(Ids::crowded(id), Tick(now)),
+            Ids::Numbers => self.dedup.first_seen_at(id as u64, Tick(now)),
+            Ids::Text => self.dedup.first_seen_at(format!("id-{id}"), Tick(now)),
+        }
+    }
+
     fn forget(&self, id: usize, now: u64) -> bool {
         match self.ids {
             Ids::Crowded => self.dedup.forget_at(Ids::crowded(id), Tick(now)),
@@ -282,6 +290,8 @@ impl Pair {
                     id,
                     now
                 );
+                let (first, expected) = (self.first_seen(id, now), self.twin.first_seen(id as u64, now));
+                prop_assert_eq!(first, expected, "first seen {} at {}", id, now);
             }
             &Op::Forget(id, step) => {
                 let now = self.tick(step);

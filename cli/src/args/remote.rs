@@ -39,6 +39,9 @@ pub(crate) struct DedupRemoteArgs {
     /// When an id is admitted: once the primary has it, or once a replica has it too (what none has in time is passed on, and counted as unconfirmed)
     #[arg(long, value_enum, default_value_t = Durability::Fast, requires = "remote")]
     pub(crate) durability: Durability,
+    /// Ask windlass' module, which the servers must have loaded: faster, in less memory. It has keys of its own: all who share a namespace do so, or none
+    #[arg(long, requires = "remote")]
+    pub(crate) by_module: bool,
 }
 
 /// .. of `limit`.
@@ -53,6 +56,9 @@ pub(crate) struct LimitRemoteArgs {
     /// With --when-down local-share: how many processes share the limit
     #[arg(long, value_name = "N", requires = "remote")]
     pub(crate) instances: Option<Count>,
+    /// Ask windlass' module, which the servers must have loaded: faster. It has states of its own: all who share a namespace do so, or none
+    #[arg(long, requires = "remote", conflicts_with = "policy")]
+    pub(crate) by_module: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -34,9 +34,9 @@ pub(super) fn run(args: &DedupArgs, address: &str) -> Result<(), Failure> {
         .level(match args.remote.durability {
             Durability::Fast => Level::Fast,
             Durability::Confirmed => Level::Confirmed,
-        })
-        .build()
-        .map_err(|error| remote::failed(&error))?;
+        });
+    let dedup = if args.remote.by_module { dedup.by_module() } else { dedup };
+    let dedup = dedup.build().map_err(|error| remote::failed(&error))?;
     let metrics = Metrics::start(&args.sift.metrics, "dedup", &FIGURES, |_| Ok(()))?;
     let need = Need {
         key: &args.id,

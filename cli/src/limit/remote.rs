@@ -31,9 +31,9 @@ pub(super) fn run(args: &LimitArgs, address: &str) -> Result<(), Failure> {
     let engine = Engine::connect(&args.remote.engine, address)?;
     let limiter = RemoteLimiter::builder(&engine.remote, &args.remote.engine.remote_namespace, quota)
         .algorithm(algorithm(args.algorithm))
-        .down(down)
-        .build()
-        .map_err(|error| remote::failed(&error))?;
+        .down(down);
+    let limiter = if args.remote.by_module { limiter.by_module() } else { limiter };
+    let limiter = limiter.build().map_err(|error| remote::failed(&error))?;
     let metrics = Metrics::start(&args.sift.metrics, "limit", &FIGURES, |_| Ok(()))?;
     let keyed = !args.key.is_empty();
     let need = Need {

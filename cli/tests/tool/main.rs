@@ -19,6 +19,10 @@ mod limit;
 mod limit_golden;
 mod live;
 mod metrics;
+#[cfg(feature = "remote")]
+#[path = "../../../module/tests/built.rs"]
+#[allow(dead_code, clippy::expect_used, reason = "other tests use the rest")]
+mod module;
 mod oracle;
 mod pipes;
 mod policy;

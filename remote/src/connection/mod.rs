@@ -446,3 +446,17 @@ fn no_answer() -> Answer {
 fn name_of(slot: u16) -> Arc<str> {
     format!("slot {slot}").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// There is one for each id, and they are moved more than once.
+    #[test]
+    fn questions_and_answers_are_small() {
+        assert!(size_of::<Call<'_>>() <= 80, "{}", size_of::<Call<'_>>());
+        assert!(size_of::<Answer>() <= 40, "{}", size_of::<Answer>());
+        assert_eq!(size_of::<Option<Answer>>(), size_of::<Answer>());
+        assert_eq!(size_of::<RemoteError>(), size_of::<usize>());
+    }
+}

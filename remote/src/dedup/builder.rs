@@ -4,6 +4,7 @@ use super::{
     Inner, RemoteDedup,
     alone::Alone,
     known::Known,
+    module,
     question::{Tier, millis},
     stats::Counts,
 };
@@ -105,6 +106,23 @@ impl RemoteDedupBuilder {
         self
     }
 
+    /// Asks windlass' module in the servers (docs/module.md of the repository): a batch is a few commands with many ids each, which is several times as fast as one
+    /// for each id, and an id takes a fifth of the memory. Windows of up to 366 days.
+    ///
+    /// It has keys of its own: an id that one process asks about so and another without it may be admitted by both. So it is not taken by itself where it is found; all who share a namespace begin with it
+    /// together, and what was admitted less than a window before may be admitted once more.
+    ///
+    /// The answers are the same, lost answers and [`Level::Confirmed`] included. But what is told to the engine after an outage ([`Down::LocalShare`]) counts as seen for up to a sixteenth of what was left
+    /// of its window longer. The keys, of which a namespace has 32, stay when all of their ids are gone: delete those of a namespace that is not used any more.
+    pub fn by_module(mut self) -> Self {
+        self.tier = Some(Tier::Module);
+        self
+    }
+
+    pub(crate) fn is_by_module(&self) -> bool {
+        self.tier == Some(Tier::Module)
+    }
+
     /// Admits by a script also where it could be done without: for tests.
     #[doc(hidden)]
     pub fn by_script(mut self) -> Self {
@@ -123,7 +141,7 @@ impl RemoteDedupBuilder {
     ///
     /// # Errors
     /// [`ErrorKind::Config`] names the setting and its range. [`ErrorKind::Unsupported`]: the servers are older than 7.0 and allow no
-    /// scripts, or with [`Level::Confirmed`] older than 7.0.
+    /// scripts, or have not loaded the module that is asked for, or with [`Level::Confirmed`] older than 7.0.
     pub fn build(self) -> Result<RemoteDedup, RemoteError> {
         let wrong = |field, value: String, limit: &str| ConfigError { field, value, limit: limit.to_owned() };
         let namespace = Namespace::new(&self.namespace)?;
@@ -149,6 +167,16 @@ impl RemoteDedupBuilder {
         if tier == Tier::Script && !can.scripts {
             let what = "admission wants SET with NX and GET (7.0 or newer), or scripts: it has neither";
             return Err(RemoteError::new(ErrorKind::Unsupported, what));
+        }
+        if tier == Tier::Module {
+            if !can.module {
+                let what =
+                    "windlass' module is not loaded in all of the servers, or COMMAND INFO is not allowed";
+                return Err(RemoteError::new(ErrorKind::Unsupported, what));
+            }
+            if window > Duration::from_millis(module::LONGEST) {
+                return Err(wrong("window", format!("{window:?}"), "366 days at most, by the module").into());
+            }
         }
         if self.level == Level::Confirmed && !can.set_nx_get {
             return Err(RemoteError::new(

@@ -3,6 +3,7 @@
 mod alone;
 mod builder;
 mod known;
+mod module;
 mod moving;
 mod question;
 mod repeats;
@@ -11,7 +12,7 @@ mod stats;
 mod token;
 
 use crate::{
-    connection::{self, Span},
+    connection::{self, Answer, Call, Span},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     key::{Key, Namespace},
@@ -66,7 +67,7 @@ impl Observed {
 
 /// Admits each id once per window, for any number of processes on any number of machines.
 ///
-/// An id has a key of its own in the engine, which expires a window after its admission. A duplicate refreshes nothing, and costs no write. The
+/// An id has a key of its own in the engine, which expires a window after its admission (or, [by the module](RemoteDedupBuilder::by_module), a place in one of 32 keys). A duplicate refreshes nothing, and costs no write. The
 /// ids of a namespace spread over all nodes of a cluster.
 ///
 /// ```no_run
@@ -102,9 +103,9 @@ impl Observed {
 /// - *While the engine is down* processes do not know of each other: with [`Down::LocalShare`] an id may be admitted once in each of them.
 ///
 /// # Memory
-/// In the engine some 165 bytes for each id of 16 bytes in the window (docs/distributed.md has the command), on the primary and on each replica. Here 40 bytes for each id of
+/// In the engine some 165 bytes for each id of 16 bytes in the window (docs/distributed.md has the command; by the module that of a table), on the primary and on each replica. Here 40 bytes for each id of
 /// [`RemoteDedupBuilder::known`], and with [`Down::LocalShare`] of [`RemoteDedupBuilder::alone`]. Ids that are kept here are told apart by 64 bits of a hash
-/// with a random seed (see [`windlass::Dedup`]); in the engine by their bytes.
+/// with a random seed (see [`windlass::Dedup`]); in the engine by their bytes, or by the module in the same way.
 ///
 /// # Cost
 /// One round trip, none for a duplicate of what this process has admitted, one for a whole batch ([`RemoteDedup::observe_batch`]).
@@ -132,6 +133,25 @@ struct Inner {
 impl Inner {
     fn key<'a>(&'a self, id: &'a [u8]) -> Key<'a> {
         Key::Item { prefix: &self.prefix, item: id }
+    }
+
+    /// The answers to events of which no two have the same id: each means what [`Tier::said`] says.
+    async fn ask(&self, events: &[(&[u8], Token)], confirm: Option<u32>, deadline: Deadline) -> Vec<Answer> {
+        let Inner { remote, namespace, span, tier, .. } = self;
+        if *tier == Tier::Module {
+            return module::admit(remote.connection(), namespace, (events, span), confirm, deadline).await;
+        }
+        let calls: Vec<Call<'_>> =
+            events.iter().map(|(id, token)| tier.admit(self.key(id), token, span)).collect();
+        remote.connection().batch(&calls, confirm, deadline).await
+    }
+
+    /// Tells the engine of an id that was admitted without it, of whose window so much is left. May be asked again.
+    fn tell<'a>(&'a self, id: &'a [u8], token: &Token, left: &'a Span) -> Call<'a> {
+        match self.tier {
+            Tier::Module => module::tell(&self.namespace, id, left, &self.span),
+            tier => tier.admit(self.key(id), token, left),
+        }
     }
 }
 
@@ -165,8 +185,9 @@ impl RemoteDedup {
     pub async fn observe_batch<I: AsRef<[u8]>>(&self, ids: &[I]) -> Vec<Result<Observed, RemoteError>> {
         let mut answers = Vec::new();
         for ids in ids.chunks(connection::TOGETHER) {
-            let events: Vec<(&[u8], Token)> =
-                ids.iter().map(AsRef::as_ref).zip(Token::several(ids.len())).collect();
+            // One token for all: of those that are the same only one is asked about.
+            let token = Token::new();
+            let events: Vec<(&[u8], Token)> = ids.iter().map(|id| (id.as_ref(), token)).collect();
             let some = self.judge(&events, true).await;
             // Most batches are one.
             if answers.is_empty() {
@@ -183,10 +204,10 @@ impl RemoteDedup {
     /// # Errors
     /// As [`RemoteDedup::observe`], also where there is a policy for outages.
     pub async fn contains(&self, id: impl AsRef<[u8]>) -> Result<bool, RemoteError> {
-        let Inner { remote, namespace, .. } = &*self.0;
-        let call = question::contains(namespace, id.as_ref());
+        let Inner { remote, namespace, tier, .. } = &*self.0;
+        let call = tier.contains(namespace, id.as_ref());
         let reply = remote.connection().call(call, None, remote.deadline()).await?;
-        Ok(reply.value == connection::Value::Int(1))
+        Ok(question::is_there(&reply))
     }
 
     async fn one(&self, id: &[u8], token: Token, locally: bool) -> Result<Observed, RemoteError> {
@@ -196,10 +217,10 @@ impl RemoteDedup {
 
     /// The answers to events; `locally` those that can be known here are.
     async fn judge(&self, events: &[(&[u8], Token)], locally: bool) -> Vec<Result<Observed, RemoteError>> {
-        let Inner { remote, span, tier, counts, .. } = &*self.0;
+        let Inner { remote, tier, counts, .. } = &*self.0;
         let mut answers: Vec<Option<Result<Observed, RemoteError>>> = vec![None; events.len()];
         // Which events the engine is asked about, and of which of these others are repeats.
-        let (mut asked, mut calls) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
+        let (mut asked, mut asks) = (Vec::with_capacity(events.len()), Vec::with_capacity(events.len()));
         let mut firsts = Firsts::of(events);
         let mut repeats: Vec<(usize, usize)> = Vec::new();
         for (index, (id, token)) in events.iter().enumerate() {
@@ -212,12 +233,12 @@ impl RemoteDedup {
                 continue;
             }
             asked.push(index);
-            calls.push(tier.admit(self.0.key(id), token, span));
+            asks.push((*id, *token));
         }
-        if !calls.is_empty() {
+        if !asks.is_empty() {
             let (sent, deadline) = (self.0.clock.now(), remote.deadline());
             let confirm = (self.0.level == Level::Confirmed).then_some(1);
-            let replies = remote.connection().batch(&calls, confirm, deadline).await;
+            let replies = self.0.ask(&asks, confirm, deadline).await;
             let mut again = Vec::new();
             let mut there = false;
             for (index, reply) in asked.into_iter().zip(replies) {
@@ -232,7 +253,7 @@ impl RemoteDedup {
                 there = true;
                 let confirmed = reply.replicas.is_none_or(|replicas| replicas > 0);
                 answers[index] = match tier.said(&reply, token) {
-                    Ok(Said::Own) if confirm.is_some() => {
+                    Ok(Said::Own) if confirm.is_some() && tier.writes_again() => {
                         again.push(index);
                         None
                     }
@@ -367,16 +388,16 @@ impl RemoteDedup {
         error
     }
 
-    /// Observes an id at a time that the caller says, by a script: to compare with other implementations, and for dry runs. These ids are apart from
+    /// Observes an id at a time that the caller says, by a script or by the module (whose time does not go back): to compare with other implementations, and for dry runs. These ids are apart from
     /// those of the other calls, are never forgotten by the engine, and nothing is known of them here.
     ///
     /// # Errors
     /// As [`RemoteDedup::observe`], and with no policy.
     #[doc(hidden)]
     pub async fn observe_at(&self, events: &[(&[u8], u64)]) -> Vec<Result<Verdict, RemoteError>> {
-        let Inner { remote, namespace, window, .. } = &*self.0;
-        let calls: Vec<_> =
-            events.iter().map(|(id, ms)| question::admit_at(namespace, id, *ms, *window)).collect();
+        let Inner { remote, namespace, span, tier, .. } = &*self.0;
+        let admit = |(id, ms): &(&[u8], u64)| tier.admit_at(namespace, id, *ms, span);
+        let calls: Vec<_> = events.iter().map(admit).collect();
         let replies = remote.connection().batch(&calls, None, remote.deadline()).await;
         replies.into_iter().map(|reply| question::said_at(&reply?)).collect()
     }

@@ -72,11 +72,8 @@ impl RemoteDedup {
         let (inner, counts) = (&*self.0, &self.0.counts);
         let left = |one| millis(self.left(alone, one).unwrap_or(Duration::from_millis(1)));
         let spans: Vec<_> = some.iter().map(left).collect();
-        let calls: Vec<_> = some
-            .iter()
-            .zip(&spans)
-            .map(|(one, span)| inner.tier.admit(inner.key(&one.id), &one.token, span))
-            .collect();
+        let calls: Vec<_> =
+            some.iter().zip(&spans).map(|(one, left)| inner.tell(&one.id, &one.token, left)).collect();
         let replies = inner.remote.connection().batch(&calls, None, inner.remote.deadline()).await;
         let mut back = Vec::new();
         for (one, reply) in some.into_iter().zip(replies) {

@@ -29,7 +29,7 @@ pub struct RemoteDedupStats {
     pub waiting: u64,
     /// Ids that it has been told of since.
     pub replayed: u64,
-    /// .. which somebody else had admitted as well meanwhile: admitted twice.
+    /// .. which somebody else had admitted as well meanwhile: admitted twice. (By the module also those whose question was carried out after all, though its answer never came.)
     pub conflicts: u64,
     /// Ids whose window ended before the engine came back.
     pub expired: u64,

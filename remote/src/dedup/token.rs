@@ -1,6 +1,6 @@
 //! Who has admitted an id.
 
-use crate::unique::{several, unique};
+use crate::unique::unique;
 use std::fmt;
 
 /// Stands for one delivery of one event: the same token may ask again about the same id, and is told again that it was admitted.
@@ -16,11 +16,6 @@ impl Token {
     #[allow(clippy::new_without_default, reason = "no two are equal: a default would say otherwise")]
     pub fn new() -> Token {
         Token(unique())
-    }
-
-    /// So many.
-    pub(crate) fn several(count: usize) -> impl Iterator<Item = Token> {
-        several(count).map(Token)
     }
 
     pub(crate) fn bytes(&self) -> &[u8; 16] {

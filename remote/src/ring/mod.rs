@@ -277,7 +277,14 @@ fn connected(
     before: Option<&Members<RemoteDedup>>,
     settings: &Settings,
 ) -> Result<Members<RemoteDedup>, RemoteError> {
-    let now = Members::new(members, before, |remote| settings(remote).known(0).build())?;
+    let now = Members::new(members, before, |remote| {
+        let settings = settings(remote).known(0);
+        if settings.is_by_module() {
+            let limit = "without it, in a ring: ids move with what is left of their windows".to_owned();
+            return Err(ConfigError { field: "members", value: "by the module".to_owned(), limit }.into());
+        }
+        settings.build()
+    })?;
     now.agree(before, "window", RemoteDedup::window)?;
     Ok(now)
 }

@@ -1,7 +1,10 @@
 //! A cluster.
 
-use super::{HASTE, LONG, connect, fresh, hasty};
-use crate::servers::{Cluster, available, until_async};
+use super::{By, HASTE, LONG, connect, fresh, hasty};
+use crate::{
+    module::with_module,
+    servers::{Cluster, available, until_async},
+};
 use std::{
     collections::HashMap,
     time::{Duration, Instant},
@@ -11,11 +14,25 @@ use windlass_remote::{ErrorKind, Remote, RemoteDedup};
 /// 64 tasks of four instances bring the same 10,000 ids, each in an order of its own, singly and in batches.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_is_fresh_once() {
-    const IDS: u64 = 10_000;
     if !available() {
         return;
     }
-    let cluster = Cluster::start(Duration::from_secs(5));
+    let cluster = Cluster::start_with(Duration::from_secs(5), &with_module(&[]));
+    once(By::Native, &cluster).await;
+    // The ids lie on all three.
+    let sizes: Vec<u64> = cluster
+        .servers
+        .iter()
+        .map(|server| server.cli(&["DBSIZE"]).trim().parse().expect("a number"))
+        .collect();
+    assert!(sizes.iter().filter(|&&size| size > IDS / 5).count() >= 3, "{sizes:?}");
+
+    once(By::Module, &cluster).await;
+}
+
+const IDS: u64 = 10_000;
+
+async fn once(by: By, cluster: &Cluster) {
     let mut instances = Vec::new();
     for known in [0, 0, 65_536, 1000] {
         let remote = Remote::builder(&cluster.address())
@@ -23,7 +40,8 @@ async fn each_is_fresh_once() {
             .connect()
             .await
             .expect("there");
-        instances.push((RemoteDedup::builder(&remote, "test", LONG).known(known).build().unwrap(), remote));
+        let dedup = by.of(RemoteDedup::builder(&remote, "test", LONG)).known(known).build().unwrap();
+        instances.push((dedup, remote));
     }
     let mut tasks = Vec::new();
     for (task, (dedup, _)) in (0..64u64).zip(instances.iter().cycle()) {
@@ -59,13 +77,6 @@ async fn each_is_fresh_once() {
     assert_eq!(sum(|dedup| dedup.stats().fresh), IDS);
     assert_eq!(sum(|dedup| dedup.stats().duplicates + dedup.stats().known), 63 * IDS);
     assert!(instances[2].0.stats().known > 0);
-    // The ids lie on all three.
-    let sizes: Vec<u64> = cluster
-        .servers
-        .iter()
-        .map(|server| server.cli(&["DBSIZE"]).trim().parse().expect("a number"))
-        .collect();
-    assert!(sizes.iter().filter(|&&size| size > IDS / 5).count() >= 3, "{sizes:?}");
 }
 
 /// Slots that nobody serves, and slots that are somebody's.

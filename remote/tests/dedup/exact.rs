@@ -1,7 +1,8 @@
 //! What it answers, with one server that is there.
 
-use super::{LONG, asking, connect, fresh, plain};
+use super::{By, LONG, asking, connect, fresh, plain};
 use crate::{
+    module::with_module,
     proxy::Proxy,
     servers::{Server, available},
 };
@@ -20,12 +21,11 @@ async fn once_per_window() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Server::start(&with_module(&[]));
     let remote = connect(&server.address()).await;
-    for script in [false, true] {
+    for by in By::ALL {
         let window = Duration::from_millis(1500);
-        let builder = || RemoteDedup::builder(&remote, if script { "script" } else { "native" }, window);
-        let builder = || if script { builder().by_script() } else { builder() };
+        let builder = || by.of(RemoteDedup::builder(&remote, &by.name(), window));
         let (here, there) = (builder().build().unwrap(), builder().known(0).build().unwrap());
         let begun = Instant::now();
         assert_eq!(here.observe("a").await, Ok(FRESH));
@@ -44,17 +44,16 @@ async fn once_per_window() {
     }
 }
 
-/// One sequence, four ways: the core, SET, the script, and the script by logical time.
+/// One sequence, six ways: the core, SET, the script, the module, and script and module by logical time.
 #[tokio::test]
 async fn all_tiers_agree() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Server::start(&with_module(&[]));
     let remote = connect(&server.address()).await;
     let core = Dedup::builder(LONG).build().unwrap();
-    let dedup = |name: &str| RemoteDedup::builder(&remote, name, LONG).known(0);
-    let (native, script) = (dedup("a").build().unwrap(), dedup("b").by_script().build().unwrap());
+    let all = By::ALL.map(|by| by.of(RemoteDedup::builder(&remote, "a", LONG).known(0)).build().unwrap());
     let cached = RemoteDedup::builder(&remote, "c", LONG).known(50).build().unwrap();
     let mut state = 1u64;
     for round in 0..30 {
@@ -73,17 +72,23 @@ async fn all_tiers_agree() {
             .collect();
         let expected: Vec<bool> =
             ids.iter().map(|id| core.observe_at(id.as_slice(), Tick(round)).unwrap().is_fresh()).collect();
-        assert_eq!(fresh(native.observe_batch(&ids).await), expected, "native, round {round}");
-        assert_eq!(fresh(script.observe_batch(&ids).await), expected, "script, round {round}");
+        for (by, dedup) in By::ALL.iter().zip(&all) {
+            // SET and the script share their keys.
+            let new = *by != By::Script;
+            let expected: Vec<bool> = expected.iter().map(|fresh| *fresh && new).collect();
+            assert_eq!(fresh(dedup.observe_batch(&ids).await), expected, "{by:?}, round {round}");
+        }
         assert_eq!(
             fresh(cached.observe_batch(&ids).await),
             expected,
             "with what is known here, round {round}"
         );
         let events: Vec<(&[u8], u64)> = ids.iter().map(|id| (id.as_slice(), round)).collect();
-        let logical = native.observe_at(&events).await;
-        let logical: Vec<bool> = logical.into_iter().map(|answer| answer.unwrap().is_fresh()).collect();
-        assert_eq!(logical, expected, "logical time, round {round}");
+        for (by, dedup) in [(By::Script, &all[0]), (By::Module, &all[2])] {
+            let logical = dedup.observe_at(&events).await;
+            let logical: Vec<bool> = logical.into_iter().map(|answer| answer.unwrap().is_fresh()).collect();
+            assert_eq!(logical, expected, "{by:?}, logical time, round {round}");
+        }
     }
 }
 
@@ -126,19 +131,37 @@ async fn a_lost_answer_is_asked_for_again() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Server::start(&with_module(&[]));
     let proxy = Proxy::to(server.port).await;
     let remote = connect(&format!("redis://127.0.0.1:{}", proxy.port)).await;
-    let _replica = server.replica(&[]);
-    for (name, level) in [("native", Level::Fast), ("script", Level::Fast), ("confirmed", Level::Confirmed)] {
-        let dedup = RemoteDedup::builder(&remote, name, LONG).level(level);
-        let dedup = if name == "script" { dedup.by_script() } else { dedup }.build().unwrap();
+    let _replica = server.replica(&with_module(&[]));
+    for (by, level) in [
+        (By::Native, Level::Fast),
+        (By::Script, Level::Fast),
+        (By::Module, Level::Fast),
+        (By::Native, Level::Confirmed),
+        (By::Module, Level::Confirmed),
+    ] {
+        let dedup = by.of(RemoteDedup::builder(&remote, &format!("{by:?}-{level:?}"), LONG).level(level));
+        let dedup = dedup.build().unwrap();
         assert_eq!(dedup.observe("a").await, Ok(FRESH), "the script is there now");
         let lost = proxy.lost();
         proxy.lose_next();
         assert_eq!(dedup.observe("b").await, Ok(FRESH));
         assert_eq!((proxy.lost(), dedup.stats().own), (lost + 1, 1));
         assert_eq!(dedup.observe("b").await, Ok(DUPLICATE));
+        // Of a batch, all that was in it; but what others had admitted is no more its own than before.
+        let other = by.of(RemoteDedup::builder(&remote, &format!("{by:?}-{level:?}"), LONG)).known(0);
+        let other = other.build().unwrap();
+        assert_eq!(other.observe("c 7").await, Ok(FRESH));
+        let ids: Vec<String> = (0..300).map(|i| format!("c {i}")).collect();
+        proxy.lose_next();
+        let answers = dedup.observe_batch(&ids).await;
+        for (id, answer) in ids.iter().zip(answers) {
+            assert_eq!(answer, Ok(if id == "c 7" { DUPLICATE } else { FRESH }), "{by:?}, {level:?}: {id}");
+        }
+        assert_eq!((proxy.lost(), dedup.stats().own > 1), (lost + 2, true), "{by:?}, {level:?}");
+        assert!(fresh(other.observe_batch(&ids).await).into_iter().all(|fresh| !fresh));
     }
 }
 
@@ -171,14 +194,25 @@ async fn a_token_may_ask_again() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
-    let dedup = plain(&connect(&server.address()).await);
+    let server = Server::start(&with_module(&[]));
+    let remote = connect(&server.address()).await;
     let (one, other) = (Token::new(), Token::new());
-    assert_eq!([dedup.observe_as("a", one).await, dedup.observe_as("a", one).await], [Ok(FRESH), Ok(FRESH)]);
-    assert_eq!(
-        [dedup.observe_as("a", other).await, dedup.observe("a").await],
-        [Ok(DUPLICATE), Ok(DUPLICATE)]
-    );
+    for by in By::ALL {
+        let dedup = by.of(RemoteDedup::builder(&remote, &by.name(), LONG)).build().unwrap();
+        assert_eq!(
+            [dedup.observe_as("a", one).await, dedup.observe_as("a", one).await],
+            [Ok(FRESH), Ok(FRESH)]
+        );
+        assert_eq!(
+            [dedup.observe_as("a", other).await, dedup.observe("a").await],
+            [Ok(DUPLICATE), Ok(DUPLICATE)]
+        );
+        // One token for several ids.
+        assert_eq!(
+            [dedup.observe_as("b", other).await, dedup.observe_as("a", one).await],
+            [Ok(FRESH), Ok(FRESH)]
+        );
+    }
     let tokens: HashSet<Token> = (0..1000).map(|_| Token::new()).collect();
     assert_eq!(tokens.len(), 1000);
 }

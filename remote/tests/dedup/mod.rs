@@ -4,10 +4,35 @@ mod cluster;
 mod exact;
 mod failures;
 mod golden;
+mod module;
 mod outage;
 
 use std::time::Duration;
-use windlass_remote::{Observed, Remote, RemoteDedup, RemoteError};
+use windlass_remote::{Observed, Remote, RemoteDedup, RemoteDedupBuilder, RemoteError};
+
+/// The ways in which ids are admitted: by a server that has loaded the module, all of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Native,
+    Script,
+    Module,
+}
+
+impl By {
+    const ALL: [By; 3] = [By::Native, By::Script, By::Module];
+
+    fn of(self, builder: RemoteDedupBuilder) -> RemoteDedupBuilder {
+        match self {
+            By::Native => builder,
+            By::Script => builder.by_script(),
+            By::Module => builder.by_module(),
+        }
+    }
+
+    fn name(self) -> String {
+        format!("{self:?}")
+    }
+}
 
 /// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(3600);

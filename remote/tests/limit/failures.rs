@@ -54,6 +54,23 @@ async fn what_was_lost_is_charged_once() {
     }
 }
 
+/// A connection that the server closed in silence is found out before anything is sent on it: what may not be sent twice is sent on another, with no doubt.
+#[tokio::test]
+async fn closed_between_calls() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let remote = connect(&server.address()).await;
+    let limiter = RemoteLimiter::builder(&remote, "a", Quota::new(100, LONG)).build().expect("valid");
+    for taken in 1..=20 {
+        let answer = limiter.check("ann", 1).await.expect("an answer");
+        assert_eq!(remaining(answer.admission), Some(100 - taken));
+        server.cli(&["CLIENT", "KILL", "TYPE", "normal"]);
+    }
+    assert!(remote.stats().again > 0 && remote.stats().failed == 0, "{remote:?}");
+}
+
 /// A server that does not know a script is told, and charges once.
 #[tokio::test]
 async fn scripts_are_forgotten() {

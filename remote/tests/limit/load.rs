@@ -163,21 +163,11 @@ async fn slots_move_under_load() {
     let hammer = Hammer::new();
     let tasks = hammer.start(&cluster.address(), Duration::from_secs(20)).await;
     for step in 1..=2 {
-        let (from, to, at) = {
-            let name = |server: usize| cluster.servers[server].cli(&["CLUSTER", "MYID"]).trim().to_owned();
-            let [from, to] = [0, 8192].map(|slot| cluster.primary_of((slot + 5000 * step) % 16384));
-            assert_ne!(from, to);
-            (name(from), name(to), cluster.servers[0].at())
-        };
+        let [from, to] = [0, 8192].map(|slot| cluster.primary_of((slot + 5000 * step) % 16384));
+        assert_ne!(from, to);
         // New clients, while it moves.
         hammer.phase.fetch_add(1, SeqCst);
-        let moved = tokio::task::spawn_blocking(move || {
-            let mut command = std::process::Command::new("redis-cli");
-            command.args(["--cluster", "reshard", &at, "--cluster-from", &from, "--cluster-to", &to]);
-            command.args(["--cluster-slots", "1500", "--cluster-yes"]).output().expect("redis-cli runs")
-        });
-        let output = moved.await.expect("it ends");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        tokio::task::spawn_blocking(cluster.reshard(from, to, 1500)).await.expect("it moves");
         hammer.phase.fetch_add(1, SeqCst);
         hammer.until_all_is_had("all of a phase").await;
     }

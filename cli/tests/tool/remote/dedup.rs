@@ -5,6 +5,7 @@ use std::{collections::HashMap, thread};
 use super::{refused, stream};
 use crate::{
     common::{Dir, Run, run_once},
+    module::with_module,
     servers::{Server, available, free_port},
 };
 
@@ -21,16 +22,20 @@ fn the_same_as_without() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Server::start(&with_module(&[]));
     let (input, dir) = (stream(1, 20_000), Dir::new());
-    for emit in ["fresh", "duplicates", "all", "none"] {
+    for (emit, by) in
+        [("fresh", None), ("duplicates", None), ("all", None), ("none", None), ("all", Some("--by-module"))]
+    {
         let files = [dir.0.join("here"), dir.0.join("there")].map(|file| file.to_string_lossy().into_owned());
         let here = ["dedup", "-q", "--window", "1h", "--emit", emit, "--decisions", &files[0]];
         let here = run_once(&dir.0, &here, input.as_bytes()).ok();
         let space = format!("emit-{emit}");
-        let options = ["-q", "--emit", emit, "--remote-namespace", &space, "--decisions", &files[1]];
+        let mut options = vec!["-q", "--emit", emit, "--remote-namespace", &space, "--decisions", &files[1]];
+        // In the same namespace: its ids are others.
+        options.extend(by);
         let there = dedup(&server, &options, input.as_bytes()).ok();
-        assert!(there.out == here.out, "--emit {emit}: other records");
+        assert!(there.out == here.out, "--emit {emit} {by:?}: other records");
         let [here, there] = files.map(|file| std::fs::read(file).expect("written"));
         assert!(here.len() == 20_000 && here == there, "--emit {emit}: other decisions");
     }
@@ -70,6 +75,17 @@ fn two_processes_on_one_stream_pass_each_id_once() {
     let ids: std::collections::HashSet<&str> = input.lines().collect();
     assert_eq!(passed.len(), ids.len(), "all are passed on");
     assert_eq!(passed.values().max(), Some(&1), "none of them twice");
+}
+
+/// Who asks for the module where there is none is told so.
+#[test]
+fn without_the_module() {
+    if !available() {
+        return;
+    }
+    let server = Server::start(&[]);
+    let run = dedup(&server, &["--by-module"], b"a\n");
+    assert!(run.code == 1 && run.err.contains("module is not loaded"), "{}", run.err);
 }
 
 /// A program that asks for the bytes of the field finds what the tool has put there; and fields do not run into each other.

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::{ask, ask_twice, refused, stream};
 use crate::{
     common::{Dir, run_once},
+    module::with_module,
     servers::{Server, available},
 };
 
@@ -22,13 +23,13 @@ fn the_same_as_without() {
     if !available() {
         return;
     }
-    let server = Server::start(&[]);
+    let server = Server::start(&with_module(&[]));
     let (input, dir) = (stream(1, 4000), Dir::new());
-    let compare = |space: &str, options: &[&str]| {
+    let compare = |space: &str, options: &[&str], by: &[&str]| {
         let files = ["here", "there"].map(|file| dir.0.join(file).to_string_lossy().into_owned());
         let all = |file| [&["limit", "--report", "json", "--decisions", file], options].concat();
         let here = run_once(&dir.0, &all(&files[0]), input.as_bytes()).ok();
-        let there = [&all(&files[1])[..], &["--remote-namespace", space]].concat();
+        let there = [&all(&files[1])[..], &["--remote-namespace", space], by].concat();
         let there = ask(&dir.0, &server, &there, input.as_bytes()).ok();
         assert!(there.out == here.out, "{options:?}: other records");
         let [own, other] = files.map(|file| fs::read(file).expect("written"));
@@ -55,16 +56,18 @@ fn the_same_as_without() {
     };
     for algorithm in ALGORITHMS {
         let options = [&["--limit", LIMIT, "--algorithm", algorithm][..], &BY_CLIENT].concat();
-        compare(algorithm, &options);
+        compare(algorithm, &options, &[]);
+        compare(algorithm, &options, &["--by-module"]);
     }
-    compare("one", &["--limit", "100/300d", "--emit", "denied"]);
-    compare("burst", &[&["--limit", LIMIT, "--burst", "2", "--emit", "all"][..], &BY_CLIENT].concat());
+    compare("one", &["--limit", "100/300d", "--emit", "denied"], &[]);
+    compare("burst", &[&["--limit", LIMIT, "--burst", "2", "--emit", "all"][..], &BY_CLIENT].concat(), &[]);
     compare(
         "source",
         &["--limit", "2/300d", "--format", "tsv", "--key", "1", "--source", "1", "--emit", "all"],
+        &[],
     );
     dir.put("policy.toml", POLICY);
-    compare("policy", &["--policy", "policy.toml", "--format", "tsv"]);
+    compare("policy", &["--policy", "policy.toml", "--format", "tsv"], &[]);
 }
 
 const POLICY: &str = r#"

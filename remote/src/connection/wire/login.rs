@@ -15,17 +15,15 @@ pub(crate) struct Target {
 impl Target {
     /// Says it. Servers before 6.0 know no users: they are told the password alone.
     pub(super) async fn log_in(&self, wire: &Wire) -> Result<(), RemoteError> {
-        let refused = match self.try_as(wire, self.user.as_deref()).await? {
+        match self.try_as(wire, self.user.as_deref()).await {
             Err(refused) if self.user.is_some() && refused.detail().contains(NO_USERS) => {
-                self.try_as(wire, None).await?
+                self.try_as(wire, None).await
             }
             said => said,
-        };
-        refused
+        }
     }
 
-    /// What the server says to it; an error without is the connection's.
-    async fn try_as(&self, wire: &Wire, user: Option<&str>) -> Result<Result<(), RemoteError>, RemoteError> {
+    async fn try_as(&self, wire: &Wire, user: Option<&str>) -> Result<(), RemoteError> {
         let mut pipeline = Pipeline::default();
         if let Some(password) = &self.password {
             let mut command = Command::new("AUTH");
@@ -41,7 +39,7 @@ impl Target {
             pipeline.word(self.db);
         }
         if pipeline.len() == 0 {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let answers = wire.exchange(pipeline).await.map_err(|broken| broken.error)?;
         let mut answers = answers.into_iter();
@@ -49,15 +47,15 @@ impl Target {
             match answers.next() {
                 Some(Value::Okay) => {}
                 Some(Value::Error(error)) => {
-                    return Ok(Err(RemoteError::new(ErrorKind::Auth, error.text())));
+                    return Err(RemoteError::new(ErrorKind::Auth, error.text()));
                 }
                 _ => return Err(RemoteError::new(ErrorKind::Protocol, "an answer to AUTH")),
             }
         }
         if let Some(Value::Error(error)) = answers.next() {
-            return Ok(Err(RemoteError::from_server(&error)));
+            return Err(RemoteError::from_server(&error));
         }
-        Ok(Ok(()))
+        Ok(())
     }
 }
 

@@ -80,7 +80,7 @@ async fn nobody_reads() {
             std::task::Poll::Pending => said += 1,
             std::task::Poll::Ready(ended) => break ended.expect_err("no answer"),
         }
-        assert!(said < 2 * MOST >> 20, "{said}");
+        assert!(said < (2 * MOST) >> 20, "{said}");
     };
     assert_eq!((refused.error.kind(), refused.sent), (ErrorKind::Unreachable, false));
     assert!(refused.error.to_string().contains("does not read"), "{}", refused.error);
