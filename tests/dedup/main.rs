@@ -8,6 +8,7 @@ mod errors;
 mod exact;
 mod golden;
 mod growth;
+mod histories;
 mod oracle;
 mod snapshot;
 mod threads;
