@@ -47,9 +47,12 @@ struct Subject {
     /// What it must do for a call.
     touch: Touch,
     bytes: u64,
-    single: Box<dyn Fn(&[u64]) -> usize + Sync>,
-    batch: Box<dyn Fn(&[u64]) -> usize + Sync>,
+    single: Box<Calls>,
+    batch: Box<Calls>,
 }
+
+/// Makes calls with keys.
+type Calls = dyn Fn(&[u64]) -> usize + Sync;
 
 /// Counts what it is extended by.
 struct Right<F>(usize, F);

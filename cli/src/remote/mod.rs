@@ -2,6 +2,8 @@
 
 mod figures;
 
+use std::mem::ManuallyDrop;
+
 use windlass::KeyHash;
 use windlass_remote::{ErrorKind, Remote, RemoteError};
 
@@ -18,7 +20,8 @@ pub(crate) const LONGEST: usize = (512 << 20) - 256;
 
 /// Servers, and the thread on which their connections live: they answer, and are told what they missed, also while the input waits.
 pub(crate) struct Engine {
-    runtime: &'static tokio::runtime::Runtime,
+    /// Never dropped: that would wait for a name that is still looked up. The process ends when the command does.
+    runtime: ManuallyDrop<tokio::runtime::Runtime>,
     pub(crate) remote: Remote,
 }
 
@@ -26,8 +29,7 @@ impl Engine {
     pub(crate) fn connect(args: &RemoteArgs, address: &str) -> Result<Engine, Failure> {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.map_err(|error| Failure::Running(format!("cannot start a thread: {error}")))?;
-        // Never dropped: that would wait for a name that is still looked up. The process ends when the command does.
-        let runtime = Box::leak(Box::new(runtime));
+        let runtime = ManuallyDrop::new(runtime);
         let connecting = Remote::builder(address).timeout(args.remote_timeout.duration).connect();
         let remote = runtime.block_on(connecting).map_err(|error| failed(&error))?;
         Ok(Engine { runtime, remote })
