@@ -96,11 +96,12 @@ impl Value for DedupKey {
         let [window, tokens] = types::read_head(input)?;
         let tokens = Tokens::load(tokens, input)?;
         let restored = builder(window).restore(input, Duration::ZERO).map_err(said)?;
-        Ok(DedupKey {
-            newest: micros(restored.resumed),
-            tokens,
-            ..DedupKey::with(window, restored.structure)
-        })
+        let newest = micros(restored.resumed);
+        // So that times go on rising, and what is saved of them can be loaded again.
+        if tokens.newest().is_some_and(|at| at > newest) {
+            return Err("a token of later than the newest change".to_owned());
+        }
+        Ok(DedupKey { newest, tokens, ..DedupKey::with(window, restored.structure) })
     }
 
     fn memory(&self) -> usize {
@@ -286,6 +287,18 @@ fn ticket_of(text: &[u8]) -> Option<Ticket> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_are_no_later_than_the_newest() {
+        let mut key = DedupKey::with(1000, builder(1000).build().expect("valid"));
+        key.newest = 2_000_000;
+        assert!(key.dedup.observe_at("a", tick(key.newest)).is_ok());
+        for (at, is_fine) in [(1_999_999, true), (2_000_000, true), (u64::MAX, false)] {
+            key.tokens.admitted(at, 1, u64::MAX);
+            let again = types::from_bytes(&types::to_bytes(&key), DedupKey::load);
+            assert_eq!(again.is_ok_and(|again| again.digest() == key.digest()), is_fine, "{at}");
+        }
+    }
 
     #[test]
     fn tickets_as_text() {

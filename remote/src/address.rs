@@ -1,8 +1,8 @@
 //! Where the servers are, as one line of text.
 
 use crate::{
-    connection::{Endpoint, Target},
     error::{ErrorKind, RemoteError},
+    wire::{Endpoint, Target},
 };
 use std::{fmt, path::PathBuf};
 
@@ -144,8 +144,8 @@ impl Address {
             #[cfg(unix)]
             Place::Unix(path) => Endpoint::Unix(path.clone()),
             #[cfg(feature = "tls")]
-            _ if self.tls => Endpoint::Tls(host.clone()),
-            _ => Endpoint::Tcp(host.clone()),
+            _ if self.tls => Endpoint::Tls(host.name.clone(), host.port),
+            _ => Endpoint::Tcp(host.name.clone(), host.port),
         };
         Target { endpoint, user: None, password: None, db: 0 }
     }

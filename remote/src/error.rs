@@ -1,6 +1,5 @@
 //! What can go wrong on the way to a server and back.
 
-use crate::connection::ServerError;
 use std::{fmt, sync::Arc};
 
 /// What kind of failure it was. What is to be done about it depends on this alone.
@@ -176,9 +175,9 @@ impl RemoteError {
         RemoteError::new(kind, error.to_string())
     }
 
-    /// What a server answers to one command.
-    pub(crate) fn from_server(error: &ServerError) -> RemoteError {
-        RemoteError::new(of_code(error.code(), error.details()), error.text())
+    /// What a server answers to one command: all of it, of which `code` is the first word and `detail` the rest.
+    pub(crate) fn from_server(code: &str, detail: &str, text: &str) -> RemoteError {
+        RemoteError::new(of_code(code, detail), text)
     }
 }
 

@@ -91,6 +91,7 @@ mod room;
 mod script;
 mod topk;
 mod unique;
+mod wire;
 
 pub use count::RemoteCounter;
 pub use dedup::{Down, Level, Observed, RemoteDedup, RemoteDedupBuilder, RemoteDedupStats, Token};

@@ -1,9 +1,9 @@
 //! What a server can do, and whether it keeps what it is told.
 
 use crate::{
-    connection::{Pipeline, Value, Wire},
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
+    wire::{Pipeline, Value, Wire},
 };
 use std::fmt;
 
@@ -102,7 +102,7 @@ pub(crate) async fn probe(connection: &Wire, deadline: Deadline) -> Result<Probe
     };
     for answer in &answers {
         if let Value::Error(error) = answer {
-            let error = RemoteError::from_server(error);
+            let error = error.to_error();
             if matches!(error.kind(), ErrorKind::Auth | ErrorKind::Loading) {
                 return Err(error);
             }

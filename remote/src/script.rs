@@ -1,6 +1,6 @@
 //! Lua scripts, known by their digest.
 
-use crate::connection::Pipeline;
+use crate::wire::Pipeline;
 
 /// A script. Servers keep those that they have seen, by digest (EVALSHA); whoever has not seen it gets all of it (EVAL) and keeps it: a
 /// server that was restarted, a replica that was promoted, and any after SCRIPT FLUSH.

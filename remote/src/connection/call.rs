@@ -1,7 +1,10 @@
 //! One command for one key, as data: it may have to be sent more than once, to several nodes, in several forms.
 
-use super::wire::{Command, Pipeline, ServerError, Span, Value};
-use crate::{key::Key, script::Script};
+use crate::{
+    key::Key,
+    script::Script,
+    wire::{Command, Pipeline, ServerError, Span, Value},
+};
 use std::sync::LazyLock;
 
 /// What is asked.

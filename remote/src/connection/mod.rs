@@ -10,8 +10,8 @@ mod circuit;
 mod node;
 mod slots;
 mod topology;
-mod wire;
 
+pub(crate) use crate::wire::{Command, Span, Value};
 use crate::{
     address::Address,
     deadline::Deadline,
@@ -19,6 +19,7 @@ use crate::{
     figure::Figure,
     key::Key,
     probe::{Capabilities, Eviction},
+    wire::ServerError,
 };
 pub(crate) use call::{Call, Reply};
 use circuit::Circuits;
@@ -27,7 +28,6 @@ use node::{Lost, Node};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use topology::Topology;
-pub(crate) use wire::{Command, Endpoint, Pipeline, ServerError, Span, Target, Value, Wire};
 
 /// Between rounds, if there is no other place to go to: at first, and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(100));
@@ -411,9 +411,9 @@ impl Connection {
             }
             "TRYAGAIN" | "CLUSTERDOWN" | "MASTERDOWN" | "LOADING" | "READONLY" => {
                 self.counts.again.add(1);
-                Next::Later(RemoteError::from_server(error).at(&node.name))
+                Next::Later(error.to_error().at(&node.name))
             }
-            _ => Next::Failed(RemoteError::from_server(error).at(&node.name)),
+            _ => Next::Failed(error.to_error().at(&node.name)),
         }
     }
 

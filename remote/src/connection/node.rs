@@ -1,13 +1,11 @@
 //! One server, and the connections to it.
 
-use super::{
-    call::{Call, Reply},
-    wire::{Pipeline, ServerError, Target, Value, Wire},
-};
+use super::call::{Call, Reply};
 use crate::{
     deadline::Deadline,
     error::{ErrorKind, RemoteError},
     probe::{self, Capabilities, Eviction},
+    wire::{Pipeline, ServerError, Target, Value, Wire},
 };
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -1,9 +1,10 @@
 //! Which node serves which slot.
 
-use super::{node::Node, wire::Value};
+use super::node::Node;
 use crate::{
     address::{Host, parse_host},
     key::SLOTS,
+    wire::Value,
 };
 use std::sync::Arc;
 

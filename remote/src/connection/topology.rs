@@ -4,7 +4,6 @@ use super::{
     call::Call,
     node::{Node, Rules},
     slots::{self, SlotMap},
-    wire::{Pipeline, Value},
 };
 use crate::{
     address::{Address, Host, Place, parse_host},
@@ -12,6 +11,7 @@ use crate::{
     error::{ErrorKind, RemoteError},
     key::Key,
     probe::Eviction,
+    wire::{Pipeline, Value},
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use std::{
@@ -140,7 +140,7 @@ impl Topology {
                 return Ok(Ok(()));
             }
             Ok(Err(match value {
-                Value::Error(error) => RemoteError::from_server(&error),
+                Value::Error(error) => error.to_error(),
                 _ => RemoteError::new(ErrorKind::Config, format!("the sentinel knows no {name:?}")),
             }))
         })
@@ -163,7 +163,7 @@ impl Topology {
                 (Some(_), _) => {
                     return Ok(Err(RemoteError::new(ErrorKind::MissingSlots, "the cluster has no slots")));
                 }
-                (None, Value::Error(error)) => return Ok(Err(RemoteError::from_server(&error))),
+                (None, Value::Error(error)) => return Ok(Err(error.to_error())),
                 (None, _) => {
                     return Ok(Err(RemoteError::new(ErrorKind::Protocol, "CLUSTER SLOTS cannot be read")));
                 }

@@ -106,8 +106,8 @@ impl RemoteDedupBuilder {
         self
     }
 
-    /// Asks windlass' module in the servers (docs/module.md of the repository): a batch is a few commands with many ids each, which is several times as fast as one
-    /// for each id, and an id takes a fifth of the memory. Windows of up to 366 days.
+    /// Asks windlass' module in the servers (docs/module.md of the repository): a batch of hundreds is a few commands with many ids each, which costs the servers less than one
+    /// for each id, and an id takes a part of the memory. Windows of up to 366 days.
     ///
     /// It has keys of its own: an id that one process asks about so and another without it may be admitted by both. So it is not taken by itself where it is found; all who share a namespace begin with it
     /// together, and what was admitted less than a window before may be admitted once more.

@@ -85,7 +85,7 @@ fn each(reply: Answer, ids: usize) -> Vec<Answer> {
         Value::Array(values) if values.len() == ids => values
             .into_iter()
             .map(|value| match value {
-                Value::Error(error) => Err(RemoteError::from_server(&error)),
+                Value::Error(error) => Err(error.to_error()),
                 value => Ok(Reply { value, replicas }),
             })
             .collect(),

@@ -65,8 +65,7 @@ impl Tier {
         Call::script(namespace.item(Kind::DedupAt, id), &ADMIT_AT, arguments, false)
     }
 
-    /// Admits an id for `window`. May be asked again with the same token: it changes nothing more.
-    /// Admits an id for `window`. May be asked again with the same token: it changes nothing more.
+    /// Admits an id for `window`, without the module (which is asked in another way). May be asked again with the same token: it changes nothing more.
     #[inline]
     pub(super) fn admit<'a>(self, key: Key<'a>, token: &Token, window: &'a Span) -> Call<'a> {
         match self {

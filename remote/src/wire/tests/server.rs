@@ -1,7 +1,6 @@
 //! Somebody at the other end.
 
 use super::super::{Endpoint, Pipeline, Target, Value, Wire, parser::Parser};
-use crate::address::Host;
 use std::{
     pin::Pin,
     task::{Context, Poll, Waker},
@@ -28,7 +27,7 @@ impl Server {
 
     pub(super) fn target(&self) -> Target {
         let port = self.0.local_addr().expect("an address").port();
-        let endpoint = Endpoint::Tcp(Host { name: "127.0.0.1".into(), port });
+        let endpoint = Endpoint::Tcp("127.0.0.1".into(), port);
         Target { endpoint, user: None, password: None, db: 0 }
     }
 

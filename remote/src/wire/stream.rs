@@ -1,9 +1,6 @@
 //! Bytes to a server and back: TCP, TLS over it, or a socket on this machine.
 
-use crate::{
-    address::Host,
-    error::{ErrorKind, RemoteError},
-};
+use crate::error::{ErrorKind, RemoteError};
 use futures_util::future::select_ok;
 #[cfg(unix)]
 use std::path::PathBuf;
@@ -18,12 +15,12 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Where a server is.
+/// Where a server is: a name and a port, or a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
-    Tcp(Host),
+    Tcp(String, u16),
     #[cfg(feature = "tls")]
-    Tls(Host),
+    Tls(String, u16),
     #[cfg(unix)]
     Unix(PathBuf),
 }
@@ -41,11 +38,11 @@ impl Stream {
     /// Connects. It may take for ever: the deadline is the caller's.
     pub(super) async fn connect(to: &Endpoint) -> Result<Stream, RemoteError> {
         match to {
-            Endpoint::Tcp(host) => fastest(host, tcp).await,
+            Endpoint::Tcp(name, port) => fastest(name, *port, tcp).await,
             #[cfg(feature = "tls")]
-            Endpoint::Tls(host) => {
+            Endpoint::Tls(name, port) => {
                 let settings = super::tls::settings()?;
-                fastest(host, |address| super::tls::connect(&settings, &host.name, tcp(address))).await
+                fastest(name, *port, |address| super::tls::connect(&settings, name, tcp(address))).await
             }
             #[cfg(unix)]
             Endpoint::Unix(path) => {
@@ -100,10 +97,11 @@ async fn tcp(address: SocketAddr) -> Result<Stream, RemoteError> {
 
 /// Of all addresses that the name has, the one that is connected to first.
 async fn fastest<F: Future<Output = Result<Stream, RemoteError>>>(
-    host: &Host,
+    name: &str,
+    port: u16,
     connect: impl Fn(SocketAddr) -> F,
 ) -> Result<Stream, RemoteError> {
-    let found = tokio::net::lookup_host((host.name.as_str(), host.port)).await;
+    let found = tokio::net::lookup_host((name, port)).await;
     let mut connecting = found
         .map_err(|error| RemoteError::from_io(&error))?
         .map(|address| Box::pin(connect(address)))

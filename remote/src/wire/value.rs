@@ -1,5 +1,6 @@
 //! What servers answer.
 
+use crate::error::RemoteError;
 use std::fmt;
 
 /// An answer, or a part of one.
@@ -33,6 +34,11 @@ impl ServerError {
     /// What follows that.
     pub(crate) fn details(&self) -> &str {
         self.0.split_once(' ').map_or("", |(_, details)| details)
+    }
+
+    /// What it is for callers.
+    pub(crate) fn to_error(&self) -> RemoteError {
+        RemoteError::from_server(self.code(), self.details(), self.text())
     }
 
     /// All of it.

@@ -53,7 +53,7 @@ impl Target {
             }
         }
         if let Some(Value::Error(error)) = answers.next() {
-            return Err(RemoteError::from_server(&error));
+            return Err(error.to_error());
         }
         Ok(())
     }

@@ -121,7 +121,7 @@ impl Driver {
                 let Some(first) = self.waiting.front() else {
                     // As a server does that has too many clients.
                     return Err(match answer {
-                        Value::Error(error) => RemoteError::from_server(&error),
+                        Value::Error(error) => error.to_error(),
                         _ => wrong("an answer to nothing"),
                     });
                 };
