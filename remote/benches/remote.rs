@@ -106,7 +106,8 @@ fn redis_benchmark(server: &Server, depth: u64, events: u64, new: bool) -> f64 {
     let output = command.output().expect("redis-benchmark runs");
     let keys: u64 = server.cli(&["DBSIZE"]).trim().parse().expect("a number");
     let expected = if new { events } else { 1 };
-    assert!(keys.abs_diff(expected) <= events / 1000, "{keys} keys");
+    // (Now and then two are the same; and only whole pipelines are sent.)
+    assert!(keys.abs_diff(expected) <= events / 1000 + CLIENTS * depth, "{keys} keys");
     let output = String::from_utf8_lossy(&output.stdout).into_owned();
     let line = output.lines().last().expect("a line");
     // The last column but the latencies: "test","rps",..
