@@ -22,6 +22,7 @@ mod support {
 use std::{
     env,
     hint::black_box,
+    ops::Range,
     sync::{
         Barrier,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -67,6 +68,15 @@ fn is_fresh(verdict: Result<Verdict, Refused>) -> bool {
     verdict.is_ok_and(Verdict::is_fresh)
 }
 
+/// The next ids of all threads, as many as there are keys, a batch's at a time.
+fn new_ids<'a>(keys: &'a [u64], next: &'a AtomicU64) -> impl Iterator<Item = Range<u64>> + 'a {
+    keys.chunks(BATCH).map(|keys| {
+        let n = keys.len() as u64;
+        let first = next.fetch_add(n, Relaxed);
+        first..first + n
+    })
+}
+
 fn dedups(n: u64) -> [Subject; 2] {
     let keys = usize::try_from(n).expect("small");
     let build = || -> &'static Dedup {
@@ -99,20 +109,14 @@ fn dedups(n: u64) -> [Subject; 2] {
         touch: Touch::Exchange,
         bytes: fresh.memory_bytes(),
         single: Box::new(move |keys| {
-            let mut right = 0;
-            for keys in keys.chunks(BATCH) {
-                let first = next.fetch_add(keys.len() as u64, Relaxed);
-                let ids = first..first + keys.len() as u64;
-                right += ids.filter(|&id| is_fresh(fresh.observe_at(id, Tick(id)))).count();
-            }
-            right
+            new_ids(keys, next).flatten().filter(|&id| is_fresh(fresh.observe_at(id, Tick(id)))).count()
         }),
         batch: Box::new(move |keys| {
             let mut right = Right(0, is_fresh);
-            for keys in keys.chunks(BATCH) {
-                let first = next.fetch_add(keys.len() as u64, Relaxed);
+            for ids in new_ids(keys, next) {
+                let first = ids.start;
                 let id = |i: usize| (first + i as u64, Tick(first + i as u64));
-                fresh.observe_each(keys.len(), id, &mut right);
+                fresh.observe_each(ids.count(), id, &mut right);
             }
             right.0
         }),
@@ -123,7 +127,6 @@ fn dedups(n: u64) -> [Subject; 2] {
 /// Questions to a full window, and new ids.
 fn filters(n: u64) -> [Subject; 2] {
     let build = || -> &'static RotatingBloom {
-        // (No error is to be seen among some millions of ids.)
         let filter = RotatingBloom::builder(Window::last_n(n)).error(0.01).seed(Seed(1));
         let filter = filter.build().expect("valid");
         for i in 0..n {
@@ -153,20 +156,15 @@ fn filters(n: u64) -> [Subject; 2] {
         touch: Touch::Add,
         bytes: fresh.memory_bytes(),
         single: Box::new(move |keys| {
-            let mut right = 0;
-            for keys in keys.chunks(BATCH) {
-                let first = next.fetch_add(keys.len() as u64, Relaxed);
-                let ids = first..first + keys.len() as u64;
-                right += ids.filter(|&id| !fresh.insert_at(id, Tick(id))).count();
-            }
+            let right = new_ids(keys, next).flatten().filter(|&id| !fresh.insert_at(id, Tick(id))).count();
             but_for_errors(right, keys.len())
         }),
         batch: Box::new(move |keys| {
             let mut right = Right(0, Verdict::is_fresh);
-            for keys in keys.chunks(BATCH) {
-                let first = next.fetch_add(keys.len() as u64, Relaxed);
+            for ids in new_ids(keys, next) {
+                let first = ids.start;
                 let id = |i: usize| (first + i as u64, Tick(first + i as u64));
-                fresh.observe_each(keys.len(), id, &mut right);
+                fresh.observe_each(ids.count(), id, &mut right);
             }
             but_for_errors(right.0, keys.len())
         }),

@@ -75,9 +75,7 @@ impl Namespace {
     pub(crate) fn item(&self, kind: Kind, item: &[u8]) -> Vec<u8> {
         Key::Item { prefix: &self.prefix(kind), item }.to_vec()
     }
-}
 
-impl Namespace {
     /// The key of a share of the items, of those that are kept many in a key: `tag` says in which slot.
     pub(crate) fn share(&self, kind: Kind, tag: &str) -> Vec<u8> {
         format!("wl:{}:{}:{{{tag}}}", kind.word(), self.0).into_bytes()

@@ -350,18 +350,23 @@ fn mostly_claim(random: &mut Random) -> What {
     }
 }
 
-/// Claims by several: who has a ticket, whose it was before, and when it ran out.
-#[test]
-fn histories_of_claims() {
-    let histories = Histories {
+/// Of 20 ids, none of whose calls is late.
+fn histories_of(what: fn(&mut Random) -> What) -> Histories {
+    Histories {
         window: 10,
         lateness: 40,
         refresh: Refresh::Never,
         ids: 20,
-        what: mostly_claim,
+        what,
         resets: false,
         apart: false,
-    };
+    }
+}
+
+/// Claims by several: who has a ticket, whose it was before, and when it ran out.
+#[test]
+fn histories_of_claims() {
+    let histories = histories_of(mostly_claim);
     histories.check(2000);
     Histories { refresh: Refresh::OnDuplicate, ..histories }.check(1000);
 }
@@ -369,15 +374,7 @@ fn histories_of_claims() {
 /// No call is later than the lateness: each is judged by its own time.
 #[test]
 fn histories() {
-    let histories = Histories {
-        window: 10,
-        lateness: 40,
-        refresh: Refresh::Never,
-        ids: 20,
-        what: mostly_observe,
-        resets: false,
-        apart: false,
-    };
+    let histories = histories_of(mostly_observe);
     histories.check(2000);
     Histories { refresh: Refresh::OnDuplicate, ..histories }.check(2000);
 }
@@ -385,29 +382,11 @@ fn histories() {
 /// The same with a reset in every round.
 #[test]
 fn histories_with_resets() {
-    let histories = Histories {
-        window: 10,
-        lateness: 40,
-        refresh: Refresh::Never,
-        ids: 20,
-        what: mostly_observe,
-        resets: true,
-        apart: false,
-    };
-    histories.check(1500);
+    Histories { resets: true, ..histories_of(mostly_observe) }.check(1500);
 }
 
 /// Calls that are later than the lateness, at clocks that differ by windows. One id: time is common to all.
 #[test]
 fn histories_of_late_calls() {
-    let histories = Histories {
-        window: 10,
-        lateness: 0,
-        refresh: Refresh::Never,
-        ids: 1,
-        what: mostly_observe,
-        resets: false,
-        apart: true,
-    };
-    histories.check(30_000);
+    Histories { lateness: 0, ids: 1, apart: true, ..histories_of(mostly_observe) }.check(30_000);
 }

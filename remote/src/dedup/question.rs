@@ -85,7 +85,7 @@ impl Tier {
             (Tier::Script | Tier::Module, Value::Int(1)) => Ok(Said::New),
             (Tier::Script | Tier::Module, Value::Int(2)) => Ok(Said::Own),
             (Tier::Script | Tier::Module, Value::Int(0)) => Ok(Said::Other),
-            // Of a claim ([`Tier::tell`]): it is ours, or was there.
+            // Of a claim ([`module::tell`]): it is ours, or was there.
             (Tier::Module, Value::Array(claim)) => match claim.first() {
                 Some(Value::Int(1)) => Ok(Said::New),
                 Some(Value::Int(0 | 2)) => Ok(Said::Other),

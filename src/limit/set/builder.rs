@@ -70,8 +70,7 @@ pub struct LimitSetBuilder {
 const CELLS: usize = 4096;
 
 impl LimitSetBuilder {
-    /// One more limit. Calls look at them in this order, and bring keys for those that want one in this order: the one that refuses most is best
-    /// first.
+    /// One more limit. Calls bring keys for those that want one in this order, and are told the first that refuses.
     pub fn limit(mut self, rule: LimitRule) -> Self {
         self.rules.push(rule);
         self
