@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench floor
+//! cargo bench --bench floor -- Dedup TopK               of these
 //! WINDLASS_BENCH_QUICK=1 cargo bench --bench floor      small, in seconds
 //! ```
 //!
@@ -316,6 +317,7 @@ fn median(mut figures: Vec<f64>) -> f64 {
 
 fn main() {
     let as_a_test = !env::args().any(|argument| argument == "--bench");
+    let only: Vec<String> = env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
     let quick = as_a_test || env::var_os("WINDLASS_BENCH_QUICK").is_some_and(|value| value != "0");
     let (sizes, calls, rounds) =
         if quick { (vec![10_000], 10_000, 1) } else { (vec![10_000, 4_000_000], 1 << 20, 7) };
@@ -333,7 +335,9 @@ fn main() {
             .chain(limiters(n))
             .chain(counters(n))
             .chain([queue(n), ring(u32::try_from(n / 1000).expect("small"))]);
-        for subject in subjects {
+        let is_asked =
+            |subject: &Subject| only.is_empty() || only.iter().any(|name| subject.name.contains(name));
+        for subject in subjects.filter(is_asked) {
             let lines = Lines::of_bytes(subject.bytes);
             print!("{:28}{:26}{:>9.1}", subject.name, subject.touch.word(), subject.bytes as f64 / 1e6);
             for batches in [false, true] {

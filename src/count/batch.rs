@@ -10,6 +10,9 @@ use crate::{
 /// How many events ahead of its turn the row of one is asked for.
 const AHEAD: usize = 16;
 
+/// .. and what is behind that row.
+const SOON: usize = 8;
+
 /// For so many events no memory comes back.
 const PINNED: usize = 64;
 
@@ -83,7 +86,8 @@ impl WindowedCounter {
                 if i + AHEAD < n {
                     ahead[i % AHEAD] = fetch(i + AHEAD);
                 }
-                match self.core.add_summed(hash, n_times, now.0, &mut sums, &guard) {
+                let soon = ahead[(i + SOON) % AHEAD].0;
+                match self.core.add_summed(hash, n_times, now.0, &mut sums, soon, &guard) {
                     Ok(_) => tally.counted += 1,
                     Err(other) => tally.miss(other),
                 }
