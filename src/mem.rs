@@ -113,6 +113,11 @@ impl<T: Zeroable> Slab<T> {
         // larger alignment it would clear, and so touch, every one.
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
         let allocation = zeroed(layout)?;
+        if !is_some_left() {
+            // SAFETY: it came from there, with this layout.
+            unsafe { give_back(&allocation, layout) };
+            return None;
+        }
         let skip = allocation.start.align_offset(align);
         // SAFETY: skip < align, and bytes + align were allocated.
         let items = unsafe { allocation.start.add(skip) };
@@ -331,6 +336,17 @@ fn zeroed(layout: Layout) -> Option<Zeroed> {
     }
     // SAFETY: the size is not 0.
     Some(Zeroed { start: NonNull::new(unsafe { alloc_zeroed(layout) })?, mapped: false })
+}
+
+/// Whether there is still some for what is small. An array may do without, or be made smaller; a list of a few lines may not: where it finds nothing, the program
+/// ends.
+#[cfg(not(windlass_loom))]
+fn is_some_left() -> bool {
+    const SOME: usize = if cfg!(miri) { 1 << 10 } else { 2 << 20 };
+    // (Of the size that comes from the system itself, so that the allocator does not keep it.)
+    let some = Layout::from_size_align(SOME, 16).ok().and_then(|layout| Some((zeroed(layout)?, layout)));
+    // SAFETY: it came from there, with this layout.
+    some.map(|(some, layout)| unsafe { give_back(&some, layout) }).is_some()
 }
 
 /// # Safety

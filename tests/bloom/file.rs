@@ -68,6 +68,7 @@ fn closed_and_opened() {
     }
 }
 
+/// More than are put in before the process is killed.
 const IDS: u64 = 300_000;
 
 /// 8 panes of 4000 ticks; an id for each tick.
@@ -87,7 +88,7 @@ fn child() {
         for thread in 0..3 {
             let bloom = &bloom;
             scope.spawn(move || {
-                for id in (from + thread..IDS).step_by(3) {
+                for id in (from + thread..from + IDS).step_by(3) {
                     bloom.insert_at(id, Tick(id));
                     // At once, and not through the harness.
                     writeln!(io::stderr(), "{id}").expect("somebody listens");
