@@ -48,7 +48,7 @@ pub struct BloomStats {
     pub active_pane: u64,
     /// The error to be expected from the present fill.
     pub expected_error: f64,
-    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, 256 at least, where each looks at more than 4 cache
+    /// The share of 65,536 ids, made up for it, that were taken for seen. (Of fewer, 128 at least, where each looks at more than 4 cache
     /// lines.)
     pub sampled_error: f64,
     /// How often a pane took over from the one before.
@@ -82,7 +82,7 @@ impl BloomStats {
 const SAMPLE: u64 = 1 << 16;
 
 /// Made-up ids that are looked at anyway.
-const LEAST: u64 = 256;
+const LEAST: u64 = 128;
 
 /// Of made-up ids so many are looked at together, when their memory has been asked for.
 const AHEAD: usize = 16;
