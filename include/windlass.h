@@ -3704,6 +3704,18 @@ int32_t windlass_bounded_topk_maintain_at(struct windlass_bounded_topk *topk,
                                           uint64_t now,
                                           size_t budget);
 
+// Tells whether the next pane finds tables to count in: those of the panes that have left are used again as
+// soon as nobody reads them any more. A pane that begins before has a sum alone, and lists of its
+// windows are as uncertain as that.
+//
+// With clocks that go as fast as everybody's there is always time for it. A replay, whose panes may be
+// over in microseconds, best waits for it before each of them.
+//
+// Returns 1 (it does), 0 (it does not), or an error: WINDLASS_E_NULL.
+// Threads: concurrent.
+WINDLASS_API
+int32_t windlass_bounded_topk_is_ready(const struct windlass_bounded_topk *topk);
+
 // Writes a snapshot of all keys and counts, to be restored by windlass_bounded_topk_restore, on any machine.
 // (windlass_bounded_topk_snapshot is something else: it reads a list.) Other threads go on meanwhile and
 // wait for nothing: bounds hold for what was counted before the call. now

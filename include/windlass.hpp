@@ -1995,6 +1995,10 @@ public:
         return detail::make<BoundedTopK>(windlass_bounded_topk_new, config.raw);
     }
 
+    // Whether the next pane finds tables to count in, which is so as soon as nobody reads those of the panes that have left. A pane that begins before has a sum
+    // alone. A replay, whose panes may be over in microseconds, best waits for it before each of them.
+    YesNo is_ready() const noexcept { return YesNo(windlass_bounded_topk_is_ready(handle_)); }
+
     // How often a key was seen in the window, at least and at most.
     struct Bounds {
         std::uint64_t lower = 0, upper = 0;

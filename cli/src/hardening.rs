@@ -104,6 +104,7 @@ pub(crate) fn records(bytes: &[u8]) {
         key: &args.id,
         option: "--id",
         parts: &[],
+        beside: &[],
         may_be_none: flags & 2 > 0,
         names: Some(256),
         text: true,

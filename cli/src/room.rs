@@ -11,7 +11,7 @@ const CAPACITY: u64 = 1_000_000;
 pub(crate) fn of(state: &StateArgs, builder: DedupBuilder) -> DedupBuilder {
     builder
         .capacity(usize::try_from(capacity(state)).unwrap_or(usize::MAX))
-        .max_memory(state.max_memory.map_or(u64::MAX, |most| most.0))
+        .max_memory(most(state))
         .seed(Seed(state.seed))
 }
 
@@ -19,12 +19,17 @@ pub(crate) fn capacity(state: &StateArgs) -> u64 {
     state.capacity.map_or(CAPACITY, |count| count.0)
 }
 
+/// Bytes.
+pub(crate) fn most(state: &StateArgs) -> u64 {
+    state.max_memory.map_or(u64::MAX, |most| most.0)
+}
+
 /// The builder's error in the words of the command line.
 pub(crate) fn refused(state: &StateArgs, error: &ConfigError) -> Failure {
     let given = match error.field {
         "capacity" | "clients" => format!("--capacity {}", capacity(state)),
         "max_memory" => {
-            format!("--max-memory {}", output::memory(state.max_memory.map_or(u64::MAX, |most| most.0)))
+            format!("--max-memory {}", output::memory(most(state)))
         }
         field => format!("{field} {}", error.value),
     };

@@ -312,6 +312,14 @@ func (it *BoundedTopK) Maintain(now Ticks, budget int) (bool, error) {
 	return yes(code)
 }
 
+// IsReady tells whether the next pane finds tables to count in, which is so as soon as nobody reads those of the panes that have left. A pane that begins before has a sum alone. A replay,
+// whose panes may be over in microseconds, best waits for it before each of them.
+func (it *BoundedTopK) IsReady() (bool, error) {
+	code := C.windlass_bounded_topk_is_ready(it.handle)
+	runtime.KeepAlive(it)
+	return yes(code)
+}
+
 // Save writes a snapshot of all keys and counts to w, for RestoreBoundedTopK, on any machine. Others go on meanwhile. now and wall are one time on two clocks: time.Now() is a wall time.
 // What w returns as its error is returned.
 func (it *BoundedTopK) Save(w io.Writer, now Ticks, wall time.Time) error {

@@ -62,6 +62,7 @@ func TestBoundedTopK(t *testing.T) {
 		t.Errorf("%+v", stats)
 	}
 	must(there.Maintain(2, 8))
+	must(there.IsReady())
 	config.Memory = 100
 	if _, err := NewBoundedTopK(config); !errors.Is(err, ErrArg) {
 		t.Error("too little memory:", err)

@@ -111,6 +111,8 @@ package windlass
 #cgo nocallback windlass_bounded_topk_free
 #cgo noescape windlass_bounded_topk_get_stats
 #cgo nocallback windlass_bounded_topk_get_stats
+#cgo noescape windlass_bounded_topk_is_ready
+#cgo nocallback windlass_bounded_topk_is_ready
 #cgo noescape windlass_bounded_topk_maintain_at
 #cgo nocallback windlass_bounded_topk_maintain_at
 #cgo noescape windlass_bounded_topk_new

@@ -58,14 +58,9 @@ fn check_all(top: &BoundedTopK, plain: &Plain, grid: &Grid, k: usize, now: u64) 
 }
 
 /// Before the next pane: waits until what has left is clear again. (Other tests may hold the epoch back for a while.)
-fn await_tables(top: &BoundedTopK, panes: u64, now: u64) {
-    let tables = panes + 3;
-    let in_use = || {
-        let stats = top.stats();
-        stats.opened - stats.without - stats.recycled
-    };
+fn await_tables(top: &BoundedTopK) {
     let mut looks = 0;
-    while top.maintain_at(Tick(now), 1000) || in_use() >= tables {
+    while !top.is_ready() {
         thread::yield_now();
         looks += 1;
         assert!(looks < 1_000_000, "{:?}", top.stats());
@@ -86,7 +81,7 @@ fn run(top: &BoundedTopK, k: usize, panes: impl Iterator<Item = Vec<(u64, u64)>>
         }
         certified.0 += u64::from(check_all(top, &plain, &GRID, k, start + GRID.pane - 1));
         certified.1 += 1;
-        await_tables(top, GRID.panes, start + GRID.pane - 1);
+        await_tables(top);
     }
     assert_eq!(top.stats().without, 0);
     certified
@@ -290,7 +285,7 @@ fn recall() {
             assert_eq!((list.rows.len(), list.total), (100, events));
         }
         if (i + 1).is_multiple_of(events / 16) {
-            await_tables(&top, 16, i);
+            await_tables(&top);
         }
     }
     assert_eq!(top.stats().without, 0);
@@ -526,4 +521,44 @@ fn bounds_between() {
             all = ended.iter().map(|n| n.load(SeqCst)).sum();
         }
     });
+}
+
+/// Panes that begin while somebody reads those that have left find no tables; the one after does.
+#[test]
+fn panes_wait_for_readers() {
+    let top = builder(&GRID, 3).memory(least(&GRID, 3)).build().expect("valid");
+    let mut pane = 0;
+    let mut next = || {
+        let added = top.add_at(pane % 5, 1, Tick(pane * GRID.pane));
+        assert_eq!(added, Added::Counted);
+        pane += 1;
+        pane * GRID.pane - 1
+    };
+    let (reads, read) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            // As all that reads does.
+            let guard = crossbeam_epoch::pin();
+            reads.store(1, SeqCst);
+            while read.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            drop(guard);
+        });
+        while reads.load(SeqCst) == 0 {
+            thread::yield_now();
+        }
+        while top.stats().without < 3 * GRID.panes {
+            next();
+        }
+        assert!(!top.is_ready());
+        read.store(1, SeqCst);
+    });
+    for _ in 0..GRID.panes {
+        await_tables(&top);
+        next();
+    }
+    let now = next();
+    let list = top.top_at(Tick(now));
+    assert!(list.certified && list.total == GRID.panes, "{list:?}");
 }

@@ -91,7 +91,10 @@ Examples:
       -k 3 --approx --memory 256K --merge web-1.log.gz web-2.log.gz
   As it moves, of a log that grows and is rotated:
     windlass top --live --follow --format combined --key ip \\
-      --window 10m --pane 30s -k 30 access.log",
+      --window 10m --pane 30s -k 30 access.log
+  .. with what comes twice, and whom 30 requests a minute would have stopped:
+    windlass top --live --follow --format combined --key ip \\
+      --id ip,request --limit 30/m --window 10m --pane 30s -k 30 access.log",
     "
   Of what this and other processes are reading:
     windlass top --window 1h --pane 5m -k 3 --remote redis://10.0.0.1 ids.txt"

@@ -4,7 +4,7 @@ use clap::Args;
 
 #[cfg(feature = "remote")]
 use super::RemoteArgs;
-use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs, examples};
+use super::{Bytes, Count, InputArgs, Limit, MetricsArgs, OutputArgs, SaveArgs, Span, StateArgs, examples};
 
 /// Find the hottest keys of a sliding window, exactly, at its end or at the end of every pane
 ///
@@ -20,6 +20,9 @@ use super::{Bytes, Count, InputArgs, MetricsArgs, OutputArgs, SaveArgs, Span, St
 ///
 /// Late events count in their own pane. The line of a pane is written when the newest event is --lateness behind its end; what
 /// comes for it later counts in the lines after it, as long as its pane is in their window.
+///
+/// With --id and --limit it tells as well how many events a dedup of the window would have found to be duplicates, and a limit (gcra) of each key would have denied: in all, and of
+/// the keys of the table. All of them are counted all the same; that takes memory of its own, as much as `windlass dedup` and `windlass limit` take.
 ///
 /// With --approx it takes the memory that it is given, whatever the keys are. Each count then lies between two bounds, which are told in the table and always
 /// hold, and so does what any other key has at most; a list that is exact all the same is certified.
@@ -78,6 +81,12 @@ pub(crate) struct TopArgs {
     /// Count each file by itself, and put together what they know: the table of the window that ends with the newest event's pane
     #[arg(long, conflicts_with_all = ["every_pane", "state"], help_heading = "Input")]
     pub(crate) merge: bool,
+    /// Count duplicates too: events whose id, in these fields, was seen less than a window before
+    #[arg(long, value_name = "FIELD", value_delimiter = ',', conflicts_with_all = BY_ITSELF)]
+    pub(crate) id: Vec<String>,
+    /// Count denials too: the events of a key beyond so many in so long, 10/s, and which keys they were of
+    #[arg(long, value_name = "N/DUR", conflicts_with_all = BY_ITSELF)]
+    pub(crate) limit: Option<Limit>,
     #[command(flatten)]
     pub(crate) state: StateArgs,
     #[command(flatten)]
@@ -95,6 +104,12 @@ pub(crate) struct TopArgs {
     #[command(flatten)]
     pub(crate) metrics: MetricsArgs,
 }
+
+/// What `--id` and `--limit` do not go with.
+#[cfg(feature = "remote")]
+const BY_ITSELF: [&str; 3] = ["merge", "state", "remote"];
+#[cfg(not(feature = "remote"))]
+const BY_ITSELF: [&str; 2] = ["merge", "state"];
 
 impl TopArgs {
     /// Lists are put together of what several have counted.

@@ -44,6 +44,7 @@ pub(crate) fn run(args: &DedupArgs) -> Result<(), Failure> {
         key: &args.id,
         option: "--id",
         parts: &[],
+        beside: &[],
         may_be_none: false,
         names: None,
         text: args.emit != EmitKind::None,

@@ -42,6 +42,7 @@ pub(super) fn run(args: &DedupArgs, address: &str) -> Result<(), Failure> {
         key: &args.id,
         option: "--id",
         parts: &[],
+        beside: &[],
         may_be_none: false,
         names: Some(remote::LONGEST),
         text: args.emit != EmitKind::None,

@@ -92,6 +92,7 @@ pub(crate) fn run(args: &DistinctArgs) -> Result<(), Failure> {
         key: &args.id,
         option: "--id",
         parts: &[],
+        beside: &[],
         may_be_none: false,
         names: None,
         text: false,

@@ -155,6 +155,7 @@ mod tests {
             key: &key,
             option: "--id",
             parts: &[],
+            beside: &[],
             may_be_none: false,
             names: Some(256),
             text: true,

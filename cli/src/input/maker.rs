@@ -78,17 +78,19 @@ impl Maker {
         };
         let source = wanted.source.map(|field| self.value(record, wanted, field)).transpose()?;
         let seed = source.map_or(self.seed, |source| self.seed.namespace(source));
+        let all = wanted.keys + wanted.beside;
         let mut few: [&[u8]; FEW] = [&[]; FEW];
         let mut many = Vec::new();
-        let key = if wanted.keys <= FEW {
-            &mut few[..wanted.keys]
+        let values = if all <= FEW {
+            &mut few[..all]
         } else {
-            many.resize(wanted.keys, &[][..]);
+            many.resize(all, &[][..]);
             &mut many[..]
         };
-        for (field, value) in key.iter_mut().enumerate() {
+        for (field, value) in values.iter_mut().enumerate() {
             *value = self.value(record, wanted, field)?;
         }
+        let (key, beside) = values.split_at(wanted.keys);
         let hash = seed.hash_fields(key);
         let span = match span {
             Some(span) => span,
@@ -96,13 +98,16 @@ impl Maker {
             None => Span::default(),
         };
         if let Some(most) = self.keep_names {
-            put_name(source.iter().chain(&*key), most, made)?;
+            put_name(source.iter().chain(key), most, made)?;
         }
-        let mut fields = &*key;
+        let mut fields = key;
         for &part in &self.parts {
             let (own, others) = fields.split_at(part.min(fields.len()));
             made.parts.push(seed.hash_fields(own));
             fields = others;
+        }
+        if !beside.is_empty() {
+            made.parts.push(seed.hash_fields(beside));
         }
         made.events.push((hash, tick));
         made.spans.push(span);

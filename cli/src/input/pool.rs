@@ -225,6 +225,7 @@ mod tests {
             key: &[],
             option: "--id",
             parts: &[],
+            beside: &[],
             may_be_none: false,
             names: None,
             text: true,

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-/// The fields wanted, by name, in the order of their slots: the key's first.
+/// The fields wanted, by name, in the order of their slots: the key's first, then those of the key beside it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     pub(crate) names: Vec<String>,
     pub(crate) keys: usize,
+    pub(crate) beside: usize,
     pub(crate) time: Option<usize>,
     pub(crate) source: Option<usize>,
     pub(crate) each: Option<usize>,

@@ -22,6 +22,8 @@ pub(crate) struct Need<'a> {
     pub(crate) option: &'static str,
     /// Of several keys: how many of the fields, in order, belong to each ([`super::Batch::parts`]). The event's own key is of all of them.
     pub(crate) parts: &'a [usize],
+    /// The fields of another key beside it, which comes after the parts.
+    pub(crate) beside: &'a [String],
     /// Without fields all events have one key.
     pub(crate) may_be_none: bool,
     /// The keys will be told ([`super::Batch::name`]), this much of each: they may come beside long arrays.
@@ -40,6 +42,7 @@ pub(crate) struct Spec {
     pub(crate) header: bool,
     key: Vec<String>,
     pub(crate) parts: Vec<usize>,
+    pub(crate) beside: Vec<String>,
     may_be_none: bool,
     source: Option<String>,
     each: Option<String>,
@@ -73,6 +76,7 @@ impl Spec {
             header: args.header,
             key: need.key.to_vec(),
             parts: need.parts.to_vec(),
+            beside: need.beside.to_vec(),
             may_be_none: need.may_be_none,
             source: args.source.clone(),
             each: args.each.clone(),
@@ -99,7 +103,7 @@ impl Spec {
                 return Err(Failure::bad(format_args!("{name}: a field's name is empty")));
             }
         }
-        if self.key.iter().any(String::is_empty) {
+        if self.key.iter().chain(&self.beside).any(String::is_empty) {
             return Err(Failure::bad(format_args!("{option}: a field's name is empty")));
         }
         for (source, format) in &self.sources {
@@ -177,7 +181,9 @@ impl Spec {
 
     /// The fields to look for in a file of this format.
     pub(crate) fn wanted(&self, format: Format) -> Wanted {
-        let mut wanted = Wanted { keys: self.key.len(), names: self.key.clone(), ..Wanted::default() };
+        let names = [&self.key[..], &self.beside[..]].concat();
+        let mut wanted =
+            Wanted { keys: self.key.len(), beside: self.beside.len(), names, ..Wanted::default() };
         wanted.time = match (&self.time, format) {
             (Some(name), _) => Some(wanted.add(name)),
             (None, Format::Combined) => Some(wanted.add("time")),

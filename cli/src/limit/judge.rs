@@ -7,6 +7,7 @@ use windlass::{
     Admission, Algorithm, ConfigError, KeyHash, KeyedLimiter, LimiterStats, OnUnknown, Quota, Seed, Tick,
 };
 
+use super::reach::Reach;
 use crate::{
     args::{AlgorithmKind, Limit, LimitArgs, UnknownKind},
     failure::Failure,
@@ -24,13 +25,9 @@ pub(super) struct Judge {
     /// Without `--key` all events have this one.
     one: Option<KeyHash>,
     delays: Delays,
-    first: Option<Tick>,
-    /// The newest time so far.
-    newest: Tick,
+    reach: Reach,
     /// What limiters of the runs before have counted. One that is restored begins at 0.
     before: Figures,
-    /// Nanoseconds after the first event that the limiter surely has stamps for.
-    range: u64,
 }
 
 /// What the report has of whoever has judged.
@@ -104,17 +101,12 @@ impl Judge {
             // Ticks are the events', whatever the time is.
             Some(loaded) => loaded.restore(|rest| limiter.restore(rest, Duration::ZERO), refused)?,
         };
-        let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        // Less what it keeps for late events and for the windows before the first.
-        let before = nanos(args.sift.lateness.duration).saturating_add(5 * nanos(quota.per()).max(1000));
         Ok(Judge {
             limiter: Arc::new(limiter),
             one: (!keyed).then(|| seed.hash(0_u64)),
             delays: Delays::default(),
-            first: None,
-            newest: Tick(0),
+            reach: Reach::new(args.sift.lateness.duration, quota.per()),
             before: Figures::default(),
-            range: STAMPS.saturating_sub(before),
         })
     }
 
@@ -124,8 +116,8 @@ impl Judge {
         let LimiterStats { late, unknown, .. } = self.stats();
         let Delays { greatest, sum } = self.delays;
         Saved {
-            first: self.first.map(|first| first.0),
-            newest: self.newest.0,
+            first: self.reach.first.map(|first| first.0),
+            newest: self.reach.newest.0,
             figures: Figures { late, unknown },
             greatest_delay: greatest,
             sum_of_delays: ((sum >> 64) as u64, sum as u64),
@@ -136,10 +128,10 @@ impl Judge {
         let (high, low) = saved.sum_of_delays;
         let sum = u128::from(high) << 64 | u128::from(low);
         let delays = Delays { greatest: saved.greatest_delay, sum };
-        let (first, newest) = (saved.first.map(Tick), Tick(saved.newest));
+        let reach = self.reach.go_on(saved.first, saved.newest);
         // A limiter that is restored takes whatever time comes first for the newest.
-        self.limiter.maintain_at(newest, 0);
-        Judge { first, newest, before: saved.figures, delays, ..self }
+        self.limiter.maintain_at(reach.newest, 0);
+        Judge { reach, before: saved.figures, delays, ..self }
     }
 
     /// The limiter's snapshot. Ticks are the events', whatever the time is.
@@ -183,15 +175,11 @@ impl Judge {
     /// A mark per event, up to the first whose time lies too far from the first of all: what is wrong with that one.
     pub(super) fn mark(&mut self, events: &[(KeyHash, Tick)], marks: &mut Vec<u8>) -> Option<String> {
         marks.clear();
-        let first = *self.first.get_or_insert(events.first()?.1);
-        let beyond = events.iter().position(|(_, at)| at.0.saturating_sub(first.0) > self.range);
-        let events = &events[..beyond.unwrap_or(events.len())];
-        self.newest = events.iter().fold(self.newest, |newest, &(_, at)| newest.max(at));
+        let (events, wrong) = self.reach.take(events);
         let key = |i: usize| self.one.unwrap_or(events[i].0);
         let mut marks = Marks { marks, delays: &mut self.delays };
         self.limiter.check_each(events.len(), |i| (key(i), 1, events[i].1), &mut marks);
-        let days = self.range / 86_400_000_000_000;
-        beyond.map(|_| format!("its time is more than {days} days after that of the first event"))
+        wrong
     }
 }
 
@@ -200,9 +188,6 @@ pub(super) fn quota(args: &LimitArgs) -> Result<(Limit, Quota), Failure> {
     let limit = args.limit.ok_or_else(|| Failure::bad("--limit N/DUR, or --policy FILE"))?;
     Ok((limit, args.burst.map_or(limit.0, |burst| limit.0.burst(burst.0))))
 }
-
-/// Somewhat less than any algorithm has stamps for, in nanoseconds: the log for 2^48 microseconds, others for 2^58 ns.
-pub(super) const STAMPS: u64 = (1 << 48) * 1000 - (1 << 43);
 
 pub(super) fn algorithm(kind: AlgorithmKind) -> Algorithm {
     match kind {

@@ -3,6 +3,7 @@
 mod clients;
 mod judge;
 pub(crate) mod policy;
+mod reach;
 #[cfg(feature = "remote")]
 mod remote;
 mod report;
@@ -23,6 +24,7 @@ use crate::{
 };
 use clients::{Clients, Span};
 use judge::{ALLOWED, DENIED, Judge};
+pub(crate) use reach::Reach;
 use report::Report;
 
 /// Of longer names of clients that much is told.
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &LimitArgs) -> Result<(), Failure> {
         key: &args.key,
         option: "--key",
         parts: &[],
+        beside: &[],
         may_be_none: true,
         names: judge.is_keyed().then_some(NAME),
         text: args.emit != PassedKind::None,

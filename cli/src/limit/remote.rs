@@ -40,6 +40,7 @@ pub(super) fn run(args: &LimitArgs, address: &str) -> Result<(), Failure> {
         key: &args.key,
         option: "--key",
         parts: &[],
+        beside: &[],
         may_be_none: true,
         names: keyed.then_some(remote::LONGEST),
         text: args.emit != PassedKind::None,

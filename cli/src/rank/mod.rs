@@ -86,6 +86,7 @@ fn need(args: &RankArgs, names: Option<usize>) -> Need<'_> {
         key: &args.key,
         option: "--key",
         parts: &[],
+        beside: &[],
         may_be_none: false,
         names,
         text: false,

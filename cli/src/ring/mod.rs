@@ -29,6 +29,7 @@ pub(crate) fn run(args: &RingArgs) -> Result<(), Failure> {
         key: &args.key,
         option: "--key",
         parts: &[],
+        beside: &[],
         may_be_none: false,
         names: None,
         text: false,

@@ -7,12 +7,12 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use windlass::{
-    BoundedTopK, ConfigError, Export, Key, KeyHash, PaneCount, Seed, Tally, Tick, TopK, TopRow, TopSnapshot,
-    Window,
+    BoundedTopK, ConfigError, Export, Key, KeyHash, PaneCount, Seed, Tick, TopK, TopRow, TopSnapshot, Window,
     metrics::{Page, Source},
 };
 
@@ -28,8 +28,44 @@ use crate::{
 
 pub(super) struct Counts {
     live: Arc<Live>,
+    turns: Turns,
     /// Events for whose keys there was no room.
     pub(super) refused: u64,
+}
+
+/// Panes that begin. A log is read faster than its time went: whoever reads the list of one pane would have the next ones begin without tables.
+struct Turns {
+    /// Nanoseconds.
+    pane: u64,
+    newest: Option<u64>,
+}
+
+impl Turns {
+    /// Nobody reads that long, but who has stalled.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    fn add_each<K: Key>(
+        &mut self,
+        top: &BoundedTopK,
+        n: usize,
+        event: impl Fn(usize) -> (K, u64, Tick),
+    ) -> u64 {
+        let pane = |i: usize| event(i).2.0 / self.pane;
+        let (mut first, mut refused) = (0, 0);
+        while first < n {
+            let newest = pane(first).max(self.newest.unwrap_or(0));
+            if self.newest.replace(newest) != Some(newest) {
+                let begun = Instant::now();
+                while !top.is_ready() && begun.elapsed() < Turns::PATIENCE {
+                    thread::yield_now();
+                }
+            }
+            let next = (first..n).find(|&i| pane(i) > newest).unwrap_or(n);
+            refused += top.add_each(next - first, |i| event(first + i)).refused;
+            first = next;
+        }
+        refused
+    }
 }
 
 /// What others may look at meanwhile.
@@ -68,13 +104,6 @@ impl Live {
             (Top::Exact(top), Some(row)) => Some(top.panes_of(row, now)),
             (Top::Exact(top), None) => Some(top.pane_totals_at(now)),
             (Top::Bounded(_), _) => None,
-        }
-    }
-
-    pub(super) fn memory_bytes(&self) -> u64 {
-        match &self.top {
-            Top::Exact(top) => top.memory_bytes(),
-            Top::Bounded(top) => top.memory_bytes(),
         }
     }
 
@@ -120,7 +149,7 @@ impl Counts {
         let (window, pane) = (args.window.duration, args.pane.duration);
         let top = TopK::builder(Window::time(window), Window::time(pane), number(k))
             .capacity(number(capacity))
-            .max_memory(args.state.max_memory.map_or(u64::MAX, |most| most.0))
+            .max_memory(room::most(&args.state))
             .lateness(args.lateness.duration)
             .seed(Seed(args.state.seed));
         let refused = |error: ConfigError| refused(args, capacity, &error);
@@ -129,7 +158,7 @@ impl Counts {
             // Ticks are the events', whatever the time is.
             Some(loaded) => loaded.restore(|rest| top.restore(rest, Duration::ZERO), refused)?,
         };
-        Ok(Counts { live: Live::new(Top::Exact(Box::new(top))), refused: 0 })
+        Ok(Counts::of(Top::Exact(Box::new(top)), args))
     }
 
     fn bounded(args: &TopArgs, loaded: Option<&mut Loaded>) -> Result<Counts, Failure> {
@@ -144,7 +173,12 @@ impl Counts {
             None => top.build().map_err(refused)?,
             Some(loaded) => loaded.restore(|rest| top.restore(rest, Duration::ZERO), refused)?,
         };
-        Ok(Counts { live: Live::new(Top::Bounded(Box::new(top))), refused: 0 })
+        Ok(Counts::of(Top::Bounded(Box::new(top)), args))
+    }
+
+    fn of(top: Top, args: &TopArgs) -> Counts {
+        let pane = u64::try_from(args.pane.duration.as_nanos()).unwrap_or(u64::MAX);
+        Counts { live: Live::new(top), turns: Turns { pane: pane.max(1), newest: None }, refused: 0 }
     }
 
     /// Has the counts served.
@@ -157,15 +191,25 @@ impl Counts {
         self.live.newest.store(newest.saturating_add(1), Relaxed);
     }
 
-    /// Counts some of a batch.
+    /// Counts some of a batch, next to each other.
     pub(super) fn add(&mut self, batch: &Batch<'_>, events: Range<usize>) {
+        self.add_each(batch, events.len(), |i| events.start + i);
+    }
+
+    /// .. or not.
+    pub(super) fn add_some(&mut self, batch: &Batch<'_>, events: &[usize]) {
+        self.add_each(batch, events.len(), |i| events[i]);
+    }
+
+    fn add_each(&mut self, batch: &Batch<'_>, n: usize, event: impl Fn(usize) -> usize) {
         let event = |i: usize| {
-            let (hash, tick) = batch.events[events.start + i];
-            (Named { hash, name: batch.name(events.start + i) }, 1, tick)
+            let i = event(i);
+            let (hash, tick) = batch.events[i];
+            (Named { hash, name: batch.name(i) }, 1, tick)
         };
-        let Tally { refused, .. } = match &self.live.top {
-            Top::Exact(top) => top.add_each(events.len(), event),
-            Top::Bounded(top) => top.add_each(events.len(), event),
+        let refused = match &self.live.top {
+            Top::Exact(top) => top.add_each(n, event).refused,
+            Top::Bounded(top) => self.turns.add_each(top, n, event),
         };
         self.refused += refused;
     }
@@ -205,7 +249,10 @@ impl Counts {
     }
 
     pub(super) fn memory_bytes(&self) -> u64 {
-        self.live.memory_bytes()
+        match &self.live.top {
+            Top::Exact(top) => top.memory_bytes(),
+            Top::Bounded(top) => top.memory_bytes(),
+        }
     }
 
     /// To look at from another thread.

@@ -12,7 +12,7 @@ use std::{
 
 use windlass::{Aggregator, Export, Keys};
 
-use super::{counts::Counts, need, report::Report, tell};
+use super::{Lists, counts::Counts, need, report::Report, tell};
 use crate::{
     args::{InputArgs, TopArgs},
     failure::Failure,
@@ -44,15 +44,16 @@ pub(super) fn run(args: &TopArgs, grid: Grid) -> Result<(), Failure> {
         Some(last) => Some(merged(args, &shards, grid.begin(last + 1))?.list()),
         None => None,
     };
+    let lists = Lists { list, denials: None };
     let sum = |figure: fn(&Shard) -> u64| shards.iter().map(figure).sum::<u64>();
-    let mut report = Report::of_all(grid, list.as_ref(), args, started.elapsed());
+    let mut report = Report::of_all(grid, &lists, args, started.elapsed());
     report.events = sum(|shard| shard.events);
     report.panes = first.zip(last).map_or(0, |(first, last)| last - first + 1);
     report.refused = sum(|shard| shard.counts.refused);
     report.skipped = sum(|shard| shard.input.skipped().records);
     report.memory_bytes = sum(|shard| shard.counts.memory_bytes());
     let skipped = shards.iter().find_map(|shard| shard.input.skipped().first.as_deref());
-    tell(args, list.as_ref(), &report, shards.iter().any(|shard| shard.input.is_timed()), skipped)
+    tell(args, &lists, &report, shards.iter().any(|shard| shard.input.is_timed()), skipped)
 }
 
 /// Reads all files to their ends, while this thread shows how far they are.

@@ -8,8 +8,9 @@ mod panes;
 mod remote;
 mod report;
 mod table;
+mod verdicts;
 
-use std::{io, time::Instant};
+use std::{io, sync::Arc, time::Instant};
 
 use serde::{Deserialize, Serialize};
 use windlass::{Seed, TopSnapshot};
@@ -18,31 +19,30 @@ use crate::{
     args::{ReportKind, TopArgs},
     failure::Failure,
     grid::Grid,
-    input::{Input, Need, Next},
+    input::{Batch, Input, Need, Next},
     metrics::{Figure, Metrics},
     output::{self, Progress},
     state::{self, Keep, Loaded, Settings, State},
 };
-use counts::Counts;
+use counts::{Counts, Live};
 use live::Pulse;
 use panes::{Open, Panes};
 use report::Report;
+use verdicts::Verdicts;
 
 /// Of longer keys that much is told. (They are told apart by all of it.)
 const NAME: usize = 4096;
 
-/// See [`told`].
-const FIGURES: [Figure; 5] = [
+/// See [`Running::told`].
+const FIGURES: [Figure; 7] = [
     Figure::count("events", "Events."),
     Figure::count("panes", "Panes that are over."),
     Figure::count("late_events", "Events whose pane was over."),
     Figure::count("uncounted_events", "Events that came too late for any window."),
     Figure::count("refused_events", "Events of keys for which there was no room."),
+    Figure::count("duplicates", "With --id: events whose id was seen in the window."),
+    Figure::count("denied_events", "With --limit: events that would have been denied."),
 ];
-
-fn told(panes: &Panes, counts: &Counts) -> [u64; FIGURES.len()] {
-    [panes.events, panes.over, panes.late, panes.uncounted, counts.refused]
-}
 
 pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     // All that can be refused is refused before a byte is written.
@@ -58,7 +58,10 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     let (mut state, loaded) = opened.unzip();
     let mut loaded = loaded.flatten();
     let mut running = Running::new(args, grid, loaded.as_mut())?;
-    let metrics = Metrics::start(&args.metrics, "top", &FIGURES, |metrics| running.counts.show(metrics))?;
+    let metrics = Metrics::start(&args.metrics, "top", &FIGURES, |metrics| {
+        running.counts.show(metrics)?;
+        running.verdicts.show(metrics)
+    })?;
     let mut input = Input::new(&args.input, need(args))?;
     metrics.reads(input.read_counter());
     state::begin(&mut input, state.as_ref(), loaded.as_ref())?;
@@ -71,23 +74,33 @@ pub(crate) fn run(args: &TopArgs) -> Result<(), Failure> {
     running.panes.flush()?;
     done?;
     let took = started.elapsed();
-    let Running { counts, panes } = running;
-    let list = panes.last().map(|pane| counts.list(grid.begin(pane + 1)));
-    let report = Report::new(&counts, &panes, list.as_ref(), args, &input, took);
-    tell(args, list.as_ref(), &report, input.is_timed(), input.skipped().first.as_deref())
+    let end = running.panes.last().map(|pane| grid.begin(pane + 1));
+    let lists = Lists {
+        list: end.map(|end| running.counts.list(end)),
+        denials: end.and_then(|end| running.verdicts.denials(end)),
+    };
+    let report = Report::new(&running, &lists, args, &input, took);
+    tell(args, &lists, &report, input.is_timed(), input.skipped().first.as_deref())
+}
+
+/// Those of the last window, if anything has come.
+struct Lists {
+    list: Option<TopSnapshot>,
+    /// With `--limit`.
+    denials: Option<TopSnapshot>,
 }
 
 /// The table, if there is one, and the summary.
 fn tell(
     args: &TopArgs,
-    list: Option<&TopSnapshot>,
+    lists: &Lists,
     report: &Report,
     timed: bool,
     skipped: Option<&str>,
 ) -> Result<(), Failure> {
     let is_table = !args.every_pane;
     if is_table && args.output.report != Some(ReportKind::Json) {
-        output::report(&table::text(list), true)?;
+        output::report(&table::text(lists), true)?;
     }
     output::summary(&args.output, report, || report.text(args, timed, skipped), is_table)?;
     report.outcome(args)
@@ -98,6 +111,7 @@ fn need(args: &TopArgs) -> Need<'_> {
         key: &args.key,
         option: "--key",
         parts: &[],
+        beside: &args.id,
         may_be_none: false,
         names: Some(NAME),
         text: false,
@@ -122,19 +136,54 @@ fn settings(args: &TopArgs) -> Settings {
 struct Running {
     counts: Counts,
     panes: Panes,
+    verdicts: Verdicts,
 }
 
 impl Running {
     /// At the beginning, or where the run before ended.
     fn new(args: &TopArgs, grid: Grid, loaded: Option<&mut Loaded>) -> Result<Running, Failure> {
+        let (panes, verdicts) = (Panes::new(grid, args), Verdicts::new(args)?);
         let Some(loaded) = loaded else {
-            return Ok(Running { counts: Counts::new(args, None)?, panes: Panes::new(grid, args) });
+            return Ok(Running { counts: Counts::new(args, None)?, panes, verdicts });
         };
         let mut counts = Counts::new(args, Some(loaded))?;
         loaded.end()?;
-        let Saved { panes, refused } = loaded.counts()?;
+        let Saved { panes: saved, refused } = loaded.counts()?;
         counts.refused = refused;
-        Ok(Running { counts, panes: Panes::new(grid, args).go_on(panes) })
+        Ok(Running { counts, panes: panes.go_on(saved), verdicts })
+    }
+}
+
+impl Running {
+    /// See [`FIGURES`].
+    fn told(&self) -> [u64; FIGURES.len()] {
+        let Running { counts, panes, verdicts } = self;
+        let (duplicates, denied) = (verdicts.duplicates(), verdicts.denied());
+        [
+            panes.events,
+            panes.over,
+            panes.late,
+            panes.uncounted,
+            counts.refused,
+            duplicates.unwrap_or(0),
+            denied.unwrap_or(0),
+        ]
+    }
+
+    /// Counts a batch.
+    fn take(&mut self, batch: &Batch<'_>) -> Result<(), Failure> {
+        self.panes.take(batch, &mut self.counts)?;
+        self.counts.come_to(self.panes.newest());
+        self.verdicts.take(batch)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.counts.memory_bytes() + self.verdicts.memory_bytes()
+    }
+
+    /// The counts, and with `--limit` those of what it denied, to look at from another thread.
+    fn live(&self) -> (Arc<Live>, Option<Arc<Live>>) {
+        (self.counts.live(), self.verdicts.live())
     }
 }
 
@@ -169,17 +218,16 @@ fn stream(
         match state::next_until(input, state.as_deref(), watched.map(Pulse::stop))? {
             Next::Batch(batch) => {
                 let (events, pause) = (batch.events.len() as u64, batch.pause);
-                running.panes.take(&batch, &mut running.counts)?;
+                running.take(&batch)?;
                 if pause {
                     running.panes.flush()?;
                 }
                 progress.advance(events);
-                running.counts.come_to(running.panes.newest());
-                let (told, skipped) = (told(&running.panes, &running.counts), input.skipped().records);
+                let (told, skipped) = (running.told(), input.skipped().records);
                 metrics.tell(&told);
                 metrics.skipped(skipped);
                 if let Some(pulse) = watched {
-                    pulse.tell(told, skipped);
+                    pulse.tell(told, skipped, running.memory_bytes());
                 }
             }
             Next::Nothing => {}

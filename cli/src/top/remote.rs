@@ -6,7 +6,7 @@ use serde::Serialize;
 use windlass::{Keys, TopSnapshot};
 use windlass_remote::RemoteTopK;
 
-use super::{FIGURES, counts::Counts, need, report::Report, tell};
+use super::{FIGURES, Lists, counts::Counts, need, report::Report, tell};
 use crate::{
     args::TopArgs,
     failure::Failure,
@@ -46,7 +46,7 @@ pub(super) fn run(args: &TopArgs, grid: Grid, address: &str) -> Result<(), Failu
                 counts.add(&batch, 0..batch.events.len());
                 counts.come_to(publisher.now);
                 progress.advance(batch.events.len() as u64);
-                metrics.tell(&[events, over(panes), 0, 0, counts.refused]);
+                metrics.tell(&[events, over(panes), 0, 0, counts.refused, 0, 0]);
                 metrics.skipped(input.skipped().records);
             }
             Next::Nothing => {}
@@ -56,13 +56,14 @@ pub(super) fn run(args: &TopArgs, grid: Grid, address: &str) -> Result<(), Failu
     }
     drop(progress);
     let (list, merged) = publisher.end(&counts)?;
-    let mut report = Report::of_all(grid, Some(&list), args, started.elapsed());
+    let lists = Lists { list: Some(list), denials: None };
+    let mut report = Report::of_all(grid, &lists, args, started.elapsed());
     (report.events, report.panes) = (events, over(panes));
     report.refused = counts.refused;
     report.skipped = input.skipped().records;
     report.memory_bytes = counts.memory_bytes();
     report.remote = Some(merged);
-    tell(args, Some(&list), &report, true, input.skipped().first.as_deref())
+    tell(args, &lists, &report, true, input.skipped().first.as_deref())
 }
 
 /// What can only be done where all counts are here is refused.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use windlass::{TopRow, TopSnapshot};
 
-use super::{counts::Counts, panes::Panes};
+use super::{Lists, Running, verdicts::Denied};
 use crate::{args::TopArgs, failure::Failure, grid::Grid, input::Input, output};
 
 /// As `--report json` has it.
@@ -24,6 +24,15 @@ pub(super) struct Report {
     uncounted: u64,
     /// Events of keys for which there was no room.
     pub(super) refused: u64,
+    /// With `--id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    duplicates: Option<u64>,
+    /// With `--limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied: Option<u64>,
+    /// What there was no room for beside the counts: ids, and keys of the limit.
+    #[serde(skip)]
+    without_room: [u64; 2],
     /// With `--every-pane`: panes whose lists are not certified.
     #[serde(skip_serializing_if = "Option::is_none")]
     uncertified: Option<u64>,
@@ -60,17 +69,20 @@ struct Row {
     count: u64,
     lower: u64,
     upper: u64,
+    /// With `--limit`; null: less often than all keys of the list of those that were denied most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied: Option<Option<u64>>,
 }
 
 impl Report {
     pub(super) fn new(
-        counts: &Counts,
-        panes: &Panes,
-        list: Option<&TopSnapshot>,
+        running: &Running,
+        lists: &Lists,
         args: &TopArgs,
         input: &Input,
         took: Duration,
     ) -> Report {
+        let Running { counts, panes, verdicts } = running;
         Report {
             events: panes.events,
             panes: panes.over,
@@ -79,21 +91,27 @@ impl Report {
             refused: counts.refused,
             uncertified: panes.uncertified(),
             skipped: input.skipped().records,
-            memory_bytes: counts.memory_bytes(),
-            ..Report::of_all(panes.grid(), list, args, took)
+            duplicates: verdicts.duplicates(),
+            denied: verdicts.denied(),
+            without_room: verdicts.without_room(),
+            memory_bytes: running.memory_bytes(),
+            ..Report::of_all(panes.grid(), lists, args, took)
         }
     }
 
     /// Of several counts, which are put into it later.
-    pub(super) fn of_all(grid: Grid, list: Option<&TopSnapshot>, args: &TopArgs, took: Duration) -> Report {
+    pub(super) fn of_all(grid: Grid, lists: &Lists, args: &TopArgs, took: Duration) -> Report {
         Report {
             command: "top",
             events: 0,
             panes: 0,
-            last: list.map(Last::of),
+            last: lists.list.as_ref().map(|list| Last::of(list, lists.denials.as_ref())),
             late: 0,
             uncounted: 0,
             refused: 0,
+            duplicates: None,
+            denied: None,
+            without_room: [0; 2],
             uncertified: None,
             skipped: 0,
             seconds: took.as_secs_f64(),
@@ -118,6 +136,7 @@ impl Report {
         }
         let took = output::seconds(Duration::from_secs_f64(self.seconds), self.events);
         text += &format!("\nmemory {}; {took}\n", output::memory(self.memory_bytes));
+        text += &self.verdicts(args);
         let in_later = self.late - self.uncounted;
         if in_later > 0 && args.every_pane {
             text += &format!(
@@ -139,6 +158,26 @@ impl Report {
             text += &merged.text();
         }
         text + &output::skipped(self.skipped, skipped)
+    }
+
+    /// What `--id` and `--limit` ask for.
+    fn verdicts(&self, args: &TopArgs) -> String {
+        let mut text = String::new();
+        let told = |number: u64| (output::count(number), output::share(number, self.events));
+        if let Some((number, share)) = self.duplicates.map(told) {
+            text += &format!("{number} duplicates ({share})\n");
+        }
+        if let (Some((number, share)), Some(limit)) = (self.denied.map(told), args.limit) {
+            text += &format!("{number} would have been denied by {limit} for each key ({share})\n");
+        }
+        let [ids, keys] = self.without_room;
+        if ids > 0 {
+            text += &format!("{} live ids forgotten early: --max-memory is too small\n", output::count(ids));
+        }
+        if keys > 0 {
+            text += &format!("{} events of keys for which the limit had no room\n", output::count(keys));
+        }
+        text
     }
 
     /// Lists that may be wrong are a failure.
@@ -163,12 +202,14 @@ impl Report {
 }
 
 impl Last {
-    fn of(list: &TopSnapshot) -> Last {
+    fn of(list: &TopSnapshot, denials: Option<&TopSnapshot>) -> Last {
+        let denied = denials.map(Denied::of);
         let row = |row: &TopRow| Row {
             key: row.key.to_string(),
             count: row.count,
             lower: row.lower,
             upper: row.upper,
+            denied: denied.as_ref().map(|denied| denied.count(&row.key)),
         };
         Last {
             start_ns: list.start.0,

@@ -42,3 +42,4 @@ mod threads;
 mod top;
 mod top_approx;
 mod top_golden;
+mod top_verdicts;

@@ -146,6 +146,8 @@ fn lists_as_rust_does() {
     assert_eq!(snapshot(ROOM), refreshed, "those were the caller's alone");
     // SAFETY: a live handle.
     assert_eq!(unsafe { windlass_bounded_topk_maintain_at(c, 120, 1 << 20) }, 0);
+    // SAFETY: a live handle.
+    assert_eq!(unsafe { windlass_bounded_topk_is_ready(c) }, 1);
     ours.maintain_at(Tick(120), 1 << 20);
     assert_eq!(snapshot(ROOM), as_c(&ours.snapshot()), "upkeep");
 
@@ -248,6 +250,7 @@ fn arguments_that_are_refused() {
         assert_eq!(add(c, ab, 2, wrong, 1, null(), 0, null(), tally), WINDLASS_E_OFFSETS);
         assert_eq!(windlass_bounded_topk_get_stats(c, null_mut(), 80), WINDLASS_E_NULL);
         assert_eq!(windlass_bounded_topk_maintain_at(null_mut(), 0, 1), WINDLASS_E_NULL);
+        assert_eq!(windlass_bounded_topk_is_ready(null()), WINDLASS_E_NULL);
         let (l, r, k) = (&raw mut head, &raw mut row, &raw mut byte);
         assert_eq!(windlass_bounded_topk_snapshot(null(), l, 64, r, 1, k, 1), WINDLASS_E_NULL);
         assert_eq!(windlass_bounded_topk_refresh(c, 5, l, 63, r, 1, k, 1), WINDLASS_E_STRUCT_SIZE);

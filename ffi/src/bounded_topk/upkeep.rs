@@ -23,3 +23,18 @@ pub unsafe extern "C" fn windlass_bounded_topk_maintain_at(
     // SAFETY: the caller's promise.
     guard(|| Ok::<_, i32>(unsafe { core(topk) }?.maintain_at(Tick(now), budget).into()))
 }
+
+/// Tells whether the next pane finds tables to count in: those of the panes that have left are used again as
+/// soon as nobody reads them any more. A pane that begins before has a sum alone, and lists of its
+/// windows are as uncertain as that.
+///
+/// With clocks that go as fast as everybody's there is always time for it. A replay, whose panes may be
+/// over in microseconds, best waits for it before each of them.
+///
+/// Returns 1 (it does), 0 (it does not), or an error: WINDLASS_E_NULL.
+/// Threads: concurrent.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn windlass_bounded_topk_is_ready(topk: *const windlass_bounded_topk) -> i32 {
+    // SAFETY: the caller's promise.
+    guard(|| Ok::<_, i32>(unsafe { core(topk) }?.is_ready().into()))
+}

@@ -430,7 +430,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             state.to_be_bytes()[0]
         };
-        let bytes: Vec<u8> = std::iter::repeat_with(next).take(40_000).collect();
+        let bytes: Vec<u8> = std::iter::repeat_with(next).take(80_000).collect();
         let (fine, refused, restored) = drive(&bytes);
         assert!(fine > 1000 && refused > 300, "{fine} and {refused}");
         assert!(restored.iter().all(|&n| n > 0), "{restored:?} were restored");

@@ -243,6 +243,9 @@ pub(super) fn topk(world: &mut World, s: &mut Source<'_>) {
         }
         _ => {
             let handle = s.handle(world.bounded);
+            if s.byte() < 8 {
+                call!(s, &[], windlass_bounded_topk_is_ready(handle));
+            }
             hot!(s, handle, windlass_bounded_topk_add windlass_bounded_topk_add_hash windlass_bounded_topk_add_u64,
                 windlass_bounded_topk_add_packed windlass_bounded_topk_add_fixed windlass_bounded_topk_add_hashes
                 windlass_bounded_topk_add_u64s, windlass_bounded_topk_total,

@@ -61,6 +61,8 @@ static void window(void) {
     CHECK(windlass_bounded_topk_snapshot(topk, &list, sizeof list, rows, 2, keys, sizeof keys) == WINDLASS_E_TOO_SMALL);
     CHECK(list.rows == K && list.as_of == SECONDS(59) && list.total == 24);
     CHECK(windlass_bounded_topk_maintain_at(topk, SECONDS(61), 64) >= 0);
+    /* (Another thread of the test may be reading.) */
+    CHECK(windlass_bounded_topk_is_ready(topk) >= 0);
     CHECK(windlass_bounded_topk_get_stats(topk, &stats, sizeof stats) == WINDLASS_OK);
     CHECK(stats.struct_size == sizeof stats && stats.memory_bytes <= 1 << 20 && stats.slots > 0 && stats.late == 0);
     windlass_bounded_topk_free(topk);

@@ -315,7 +315,7 @@ void snapshots() {
     windlass::BoundedTopKConfig few;
     few.window(60s).pane(10s).k(3).memory(1 << 16);
     windlass::BoundedTopK bounded = made<windlass::BoundedTopK>(few);
-    CHECK(bounded.add("a", 5s, 7).counted());
+    CHECK(bounded.add("a", 5s, 7).counted() && bounded.is_ready().yes());
     auto bounds = again<windlass::BoundedTopK>(few, [&](auto &&to) { return bounded.save(to, 10s, wall); });
     CHECK(bounds.structure.bounds("a", 31s).value().lower == 7 && bounds.structure.bounds("a", 31s).value().upper == 7);
 

@@ -237,6 +237,17 @@ impl BoundedTopK {
         more
     }
 
+    /// Whether the next pane finds tables to count in: those of the panes that have left are used again as soon as nobody reads them any more. A pane
+    /// that begins before has a sum alone ([`BoundedStats::without`]), and lists of its windows are as uncertain as that.
+    ///
+    /// With clocks that go as fast as everybody's there is always time for it. A replay, whose panes may be over in microseconds, best
+    /// waits for it before each of them.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        epoch::collect();
+        self.pool.is_ready()
+    }
+
     /// Plain figures. Costs a look at a sample of the newest pane's slots, and nothing to others.
     #[must_use]
     pub fn stats(&self) -> BoundedStats {

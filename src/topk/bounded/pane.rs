@@ -182,6 +182,16 @@ impl Pool {
         Pane { tables, first, unkept: AtomicU64::new(0) }
     }
 
+    /// Whether a pane that is opened now finds tables. (Who finds them locked does not know, and says no.)
+    pub(super) fn is_ready(&self) -> bool {
+        let ready = |inside: &mut Inside| {
+            !inside.clean.is_empty()
+                || self.budget.left() >= self.plan.arrays()
+                || inside.used.iter().any(|used| used.ended.is_raised())
+        };
+        self.inside.with(ready).unwrap_or(false)
+    }
+
     fn take(&self, inside: &mut Inside, first: u64) -> Option<Arc<Tables>> {
         if let Some((_, tables)) = inside.live.iter().find(|live| live.0 == first) {
             return Some(tables.clone());

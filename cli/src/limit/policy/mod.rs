@@ -14,8 +14,9 @@ use windlass::{ConfigError, LimitSet, LimitSetStats, Seed, SetAdmission, Tick};
 use super::{
     FIGURES,
     clients::Span,
-    judge::{ALLOWED, DENIED, Figures, STAMPS},
+    judge::{ALLOWED, DENIED, Figures},
     of_all, passed,
+    reach::Reach,
 };
 use crate::{
     args::{LimitArgs, PassedKind},
@@ -47,7 +48,7 @@ pub(super) fn run(args: &LimitArgs, file: &Path) -> Result<(), Failure> {
     let mut judge = Judge::new((&set, &denials), parts.len(), args);
     if let Some(loaded) = &mut loaded {
         loaded.end()?;
-        judge.go_on(loaded.counts()?);
+        judge = judge.go_on(loaded.counts()?);
     }
     let (input, took) =
         sift(&args.sift, need(args, &key, &parts), passed(args), &metrics, (state, loaded), &mut judge)?;
@@ -66,6 +67,7 @@ fn need<'a>(args: &LimitArgs, key: &'a [String], parts: &'a [usize]) -> Need<'a>
         key,
         option: "--policy",
         parts,
+        beside: &[],
         may_be_none: true,
         names: None,
         text: args.emit != PassedKind::None,
@@ -116,41 +118,32 @@ struct Judge<'a> {
     /// Keys of an event.
     keys: usize,
     counts: Counts<'a>,
-    first: Option<Tick>,
-    /// The newest time so far.
-    newest: Tick,
+    reach: Reach,
     /// What the sets of the runs before have counted.
     before: Figures,
-    /// Nanoseconds after the first event that the limits surely have stamps for.
-    range: u64,
 }
 
 impl<'a> Judge<'a> {
     fn new((set, denials): (&'a LimitSet, &'a Denials), keys: usize, args: &LimitArgs) -> Judge<'a> {
-        let nanos = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        let longest = set.limits().map(|(_, quota, _)| nanos(quota.per())).max().unwrap_or(0);
-        // Less what they keep for late events and for the windows before the first.
-        let before = nanos(args.sift.lateness.duration).saturating_add(5 * longest.max(1000));
+        let longest = set.limits().map(|(_, quota, _)| quota.per()).max().unwrap_or_default();
         Judge {
             set,
             keys,
             counts: Counts::new(denials),
-            first: None,
-            newest: Tick(0),
+            reach: Reach::new(args.sift.lateness.duration, longest),
             before: Figures::default(),
-            range: STAMPS.saturating_sub(before),
         }
     }
 
     /// .. where a run before ended.
-    fn go_on(&mut self, saved: Saved) {
+    fn go_on(self, saved: Saved) -> Judge<'a> {
         let Saved { events, allowed, denied, denied_by, first, newest, figures } = saved;
         let denials = self.counts.denials;
         denials.put_back(&denied_by);
-        self.counts = Counts { events, allowed, denied, denials };
-        (self.first, self.newest, self.before) = (first.map(Tick), Tick(newest), figures);
+        let reach = self.reach.go_on(first, newest);
         // Limits that are restored take whatever time comes first for the newest.
-        self.set.maintain_at(self.newest, 0);
+        self.set.maintain_at(reach.newest, 0);
+        Judge { counts: Counts { events, allowed, denied, denials }, reach, before: figures, ..self }
     }
 
     fn judged(&self) -> Judged<'_> {
@@ -236,8 +229,8 @@ impl Keep for Judge<'_> {
             allowed: self.counts.allowed,
             denied: self.counts.denied,
             denied_by: self.counts.denials.counts().collect(),
-            first: self.first.map(|first| first.0),
-            newest: self.newest.0,
+            first: self.reach.first.map(|first| first.0),
+            newest: self.reach.newest.0,
             figures: Figures { late, unknown },
         })
     }
@@ -251,19 +244,12 @@ impl Sifter for Judge<'_> {
     /// .. up to the first event whose time lies too far from the first of all.
     fn mark(&mut self, batch: &Batch<'_>, marks: &mut Vec<u8>) -> Option<Failure> {
         marks.clear();
-        let first = *self.first.get_or_insert(batch.events.first()?.1);
-        for (i, &(_, at)) in batch.events.iter().enumerate() {
-            if at.0.saturating_sub(first.0) > self.range {
-                let days = self.range / 86_400_000_000_000;
-                let event = self.counts.events + 1;
-                let what = format!("its time is more than {days} days after that of the first event");
-                return Some(Failure::Bad(format!("event {event}: {what}")));
-            }
-            self.newest = self.newest.max(at);
+        let (events, wrong) = self.reach.take(batch.events);
+        for (i, &(_, at)) in events.iter().enumerate() {
             let keys = &batch.parts[i * self.keys..][..self.keys];
             marks.push(self.counts.add(self.set.check_at(keys, 1, at), at));
         }
-        None
+        wrong.map(|what| Failure::Bad(format!("event {}: {what}", self.counts.events + 1)))
     }
 
     fn told(&self) -> [u64; FIGURES.len()] {

@@ -11,9 +11,10 @@ use ratatui::{
 use windlass::{TopRow, TopSnapshot};
 
 use super::{
-    super::table,
+    super::{table, verdicts::Denied},
     marks,
     moment::{Moment, Shown},
+    rates::Seen,
 };
 use crate::{
     args::TopArgs,
@@ -27,6 +28,10 @@ pub(super) struct Scene {
     title: String,
     window: String,
     pane: String,
+    /// Duplicates are told.
+    ids: bool,
+    /// Denials are: by this limit.
+    limit: Option<String>,
     pub(super) grid: Grid,
     pub(super) timed: bool,
     /// Bounds are not exact as a rule.
@@ -75,11 +80,18 @@ impl Scene {
             title,
             window: args.window.to_string(),
             pane: args.pane.to_string(),
+            ids: !args.id.is_empty(),
+            limit: args.limit.map(|limit| limit.to_string()),
             grid,
             timed: input.is_timed(),
             bounded: args.approx,
             color: Color::wanted(),
         }
+    }
+
+    /// Lines above the first row.
+    fn head(&self) -> u16 {
+        HEAD + u16::from(self.ids) + u16::from(self.limit.is_some())
     }
 
     fn ink(&self, ink: Ink) -> Style {
@@ -90,35 +102,40 @@ impl Scene {
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 
-/// Lines above the first row, and below the last one.
+/// Lines above the first row and those of verdicts, and below the last one.
 const HEAD: u16 = 7;
 const FOOT: u16 = 1;
 
 pub(super) fn draw(frame: &mut Frame<'_>, scene: &Scene, moment: &Moment, look: &mut Look) {
     let area = frame.area();
     let width = usize::from(area.width);
-    let head = [
+    let mut head = vec![
         Line::from(vec![Span::styled("windlass top", BOLD), Span::raw(format!("  {}", scene.title))]),
         events(scene, moment, width),
+    ];
+    head.extend(verdicts(scene, moment));
+    head.extend([
         window(scene, moment),
         panes(scene, moment, width),
         certainty(scene, moment),
         Line::default(),
-    ];
+    ]);
     for (line, y) in head.into_iter().zip(0..) {
         put(frame, area, y, &line);
     }
+    let head = scene.head();
     let rows = moment.window.as_ref().map_or(0, |shown| shown.list.rows.len());
-    look.page = usize::from(area.height.saturating_sub(HEAD + FOOT));
+    look.page = usize::from(area.height.saturating_sub(head + FOOT));
     look.first = look.first.min(rows.saturating_sub(look.page));
     if let Some(shown) = &moment.window {
         let columns = Columns::new(shown, width);
-        put(frame, area, HEAD - 1, &Line::styled(columns.head(), BOLD));
-        for (row, y) in (look.first..rows).take(look.page).zip(HEAD..) {
-            put(frame, area, y, &columns.row(scene, shown, row));
+        put(frame, area, head - 1, &Line::styled(columns.head(), BOLD));
+        let denied = shown.denials.as_ref().map(Denied::of);
+        for (row, y) in (look.first..rows).take(look.page).zip(head..) {
+            put(frame, area, y, &columns.row(scene, shown, denied.as_ref(), row));
         }
     }
-    if area.height > HEAD {
+    if area.height > head {
         put(frame, area, area.height - 1, &foot(moment, look, rows));
     }
 }
@@ -135,13 +152,30 @@ fn label(text: &str) -> Span<'static> {
 }
 
 fn events(scene: &Scene, moment: &Moment, width: usize) -> Line<'static> {
-    let rate = moment.rate.map_or_else(String::new, |(time, events)| output::rate(time, events));
+    let rate = moment.rate.map_or_else(String::new, |(time, seen)| output::rate(time, seen.events));
     let text = format!("{:>13}  {rate:>16}  ", output::count(moment.told.events));
-    let rest = format!("  {} read, memory {}", output::memory(moment.read), output::memory(moment.memory));
+    let rest =
+        format!("  {} read, memory {}", output::memory(moment.read), output::memory(moment.told.memory));
     let room = width.saturating_sub(8 + text.len() + rest.len()).min(60);
     let rates = &moment.rates[moment.rates.len().saturating_sub(room)..];
     let course = Span::styled(marks::course(rates, room), scene.ink(Ink::Green));
     Line::from(vec![label("events"), Span::raw(text), course, Span::raw(rest)])
+}
+
+/// What a dedup and a limit would have said, in all and at last.
+fn verdicts(scene: &Scene, moment: &Moment) -> impl Iterator<Item = Line<'static>> {
+    let (told, now) = (&moment.told, moment.rate.map_or_else(Seen::default, |(_, seen)| seen));
+    let line = |name: &str, number: u64, what: String, last: u64| {
+        let (all, last) = (output::share(number, told.events), output::share(last, now.events));
+        let text = format!("{:>13} {what} ({all}), {last} now", output::count(number));
+        Line::from(vec![label(name), Span::raw(text)])
+    };
+    let ids = scene.ids.then(|| line("ids", told.duplicates, "duplicates".to_owned(), now.duplicates));
+    let limit = scene
+        .limit
+        .as_ref()
+        .map(|limit| line("limit", told.denied, format!("denied by {limit} for each key"), now.denied));
+    ids.into_iter().chain(limit)
 }
 
 fn window(scene: &Scene, moment: &Moment) -> Line<'static> {
@@ -220,6 +254,8 @@ fn foot(moment: &Moment, look: &Look, rows: usize) -> Line<'static> {
 /// The table's columns, by the room that there is. The last one is the key's.
 struct Columns {
     is_exact: bool,
+    /// What was denied is told.
+    denied: bool,
     bar: usize,
     course: usize,
     /// For the key.
@@ -230,6 +266,8 @@ struct Columns {
 const FIGURES: usize = 27;
 /// .. of the bounds.
 const BOUNDS: usize = 24;
+/// .. of what was denied.
+const DENIED: usize = 12;
 /// The head of what came pane by pane.
 const COURSE: &str = "course";
 /// The least that a key is given before bars are.
@@ -238,23 +276,25 @@ const KEY: usize = 16;
 impl Columns {
     fn new(shown: &Shown, width: usize) -> Columns {
         let is_exact = shown.list.rows.iter().all(|row| row.lower == row.upper);
-        let figures = FIGURES + if is_exact { 0 } else { BOUNDS };
+        let denied = shown.denials.is_some();
+        let figures = FIGURES + if is_exact { 0 } else { BOUNDS } + if denied { DENIED } else { 0 };
         let room = width.saturating_sub(figures);
         let panes = shown.totals.as_ref().map_or(0, Vec::len);
         let bar = if room >= KEY + 8 { (room / 5).min(30) } else { 0 };
         let course =
             if room >= KEY + 24 && panes > 1 { panes.min(room / 5).clamp(COURSE.len(), 60) } else { 0 };
         let taken: usize = [bar, course].into_iter().filter(|wide| *wide > 0).map(|wide| wide + 2).sum();
-        Columns { is_exact, bar, course, room: room.saturating_sub(taken) }
+        Columns { is_exact, denied, bar, course, room: room.saturating_sub(taken) }
     }
 
-    fn figures(&self, [rank, count, lower, upper, share]: [&str; 5]) -> String {
+    fn figures(&self, [rank, count, lower, upper, share, denied]: [&str; 6]) -> String {
         let bounds = if self.is_exact { String::new() } else { format!(" {lower:>11} {upper:>11}") };
-        format!("{rank:>4} {count:>11}{bounds} {share:>8}  ")
+        let denied = if self.denied { format!(" {denied:>11}") } else { String::new() };
+        format!("{rank:>4} {count:>11}{bounds} {share:>8}{denied}  ")
     }
 
     fn head(&self) -> String {
-        let mut head = self.figures(["rank", "count", "at least", "at most", "share"]);
+        let mut head = self.figures(["rank", "count", "at least", "at most", "share", "denied"]);
         for (name, wide) in [("", self.bar), (COURSE, self.course)] {
             if wide > 0 {
                 head += &format!("{name:<wide$}  ");
@@ -263,10 +303,10 @@ impl Columns {
         head + "key"
     }
 
-    fn row(&self, scene: &Scene, shown: &Shown, at: usize) -> Line<'static> {
+    fn row(&self, scene: &Scene, shown: &Shown, denied: Option<&Denied<'_>>, at: usize) -> Line<'static> {
         let TopSnapshot { rows, total, .. } = &shown.list;
         let row = &rows[at];
-        let mut line = vec![Span::raw(self.figures_of(row, at + 1, *total))];
+        let mut line = vec![Span::raw(self.figures_of(row, at + 1, *total, denied))];
         if self.bar > 0 {
             let bar = marks::bar(row.count, rows[0].count, self.bar);
             line.push(Span::styled(bar, scene.ink(Ink::Cyan)));
@@ -283,10 +323,11 @@ impl Columns {
         Line::from(line)
     }
 
-    fn figures_of(&self, row: &TopRow, rank: usize, total: u64) -> String {
+    fn figures_of(&self, row: &TopRow, rank: usize, total: u64, denied: Option<&Denied<'_>>) -> String {
         let upper = if row.upper == u64::MAX { "?".to_owned() } else { output::count(row.upper) };
         let (rank, share) = (rank.to_string(), output::share(row.count, total));
-        self.figures([&rank, &output::count(row.count), &output::count(row.lower), &upper, &share])
+        let denied = denied.map_or_else(String::new, |denied| denied.text(&row.key));
+        self.figures([&rank, &output::count(row.count), &output::count(row.lower), &upper, &share, &denied])
     }
 }
 
@@ -305,7 +346,7 @@ mod tests {
         args::{Cli, Command},
         generate::{Shape, Stream},
         stop::Stop,
-        top::{self, counts::Counts, panes::Panes},
+        top::{self, Running},
     };
 
     /// A run that has come to its end: the command line and the file that it reads.
@@ -336,26 +377,24 @@ mod tests {
         /// The screen at the end, and the lines of all panes and the table that the report has.
         fn screen(&self, width: u16, height: u16) -> (Vec<String>, TopSnapshot) {
             let grid = Grid::new(&self.args.window, &self.args.pane).unwrap();
-            let mut counts = Counts::new(&self.args, None).unwrap();
-            let mut panes = Panes::new(grid, &self.args);
+            let mut running = Running::new(&self.args, grid, None).unwrap();
             let mut input = Input::new(&self.args.input, top::need(&self.args)).unwrap();
             let scene = Scene::new(&self.args, grid, &input);
-            let mut watcher = Watcher::new(counts.live(), input.read_counter(), &scene);
+            let mut watcher = Watcher::new(running.live(), input.read_counter(), &scene);
             let pulse = Pulse::new(Stop::default());
             let mut look = Look::default();
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
             while let Some(batch) = input.next().unwrap() {
-                panes.take(&batch, &mut counts).unwrap();
-                counts.come_to(panes.newest());
-                pulse.tell(top::told(&panes, &counts), 0);
+                running.take(&batch).unwrap();
+                pulse.tell(running.told(), 0, running.memory_bytes());
                 watcher.look(&pulse, look.rows());
                 terminal.draw(|frame| draw(frame, &scene, watcher.moment(), &mut look)).unwrap();
             }
             let buffer = terminal.backend().buffer();
             let line =
                 |y| (0..width).map(|x| buffer[(x, y)].symbol()).collect::<String>().trim_end().to_owned();
-            let last = panes.last().unwrap();
-            ((0..height).map(line).collect(), counts.list(grid.begin(last + 1)))
+            let last = running.panes.last().unwrap();
+            ((0..height).map(line).collect(), running.counts.list(grid.begin(last + 1)))
         }
     }
 
@@ -386,10 +425,36 @@ mod tests {
                         (format!("{rank}"), output::count(row.count), row.key.to_string())
                     });
                 assert_eq!(rows(&screen), expected.collect::<Vec<_>>(), "{screen:#?}");
-                assert_eq!(list.rows.len(), 12);
+                assert_eq!(list.rows.len(), 12, "{options}: {list:?}\n{screen:#?}");
                 assert!(screen[1].starts_with("events         40,000"), "{screen:#?}");
                 let total = format!("window  10s: {} events from ", output::count(list.total));
                 assert!(screen[2].starts_with(&total), "{screen:#?}");
+            }
+        }
+    }
+
+    /// The repeats of the stream's keys are its duplicates.
+    #[test]
+    fn verdicts_are_those_of_the_report() {
+        let run = Run::new("verdicts", 40_000, "-k 12 --id 1 --limit 9/s");
+        for (width, height) in [(80, 24), (200, 50)] {
+            let (screen, list) = run.screen(width, height);
+            assert!(screen[2].starts_with("ids "), "{screen:#?}");
+            assert!(screen[2].contains(" duplicates (") && screen[2].ends_with(" now"), "{screen:#?}");
+            assert!(screen[3].contains(" denied by 9/s for each key ("), "{screen:#?}");
+            assert!(screen[4].starts_with("window"), "{screen:#?}");
+            let head: Vec<&str> = screen[8].split_whitespace().collect();
+            assert_eq!(head[..4], ["rank", "count", "share", "denied"]);
+            for (line, row) in screen[9..].iter().zip(&list.rows) {
+                let words: Vec<&str> = line.split_whitespace().collect();
+                assert_eq!(
+                    (words[1], words[words.len() - 1]),
+                    (&*output::count(row.count), &*row.key.to_string())
+                );
+                // (After the share and its sign: of the hottest keys much is denied, and not all.)
+                let denied: u64 = words[4].replace(',', "").parse().unwrap();
+                assert!(denied < row.count, "{line}");
+                assert!(denied > 0 || row.count < 200, "{line}");
             }
         }
     }

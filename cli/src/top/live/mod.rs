@@ -79,7 +79,7 @@ impl Screen {
         input.read_aside();
         let pulse = Pulse::new(self.stop.clone());
         let scene = Scene::new(args, running.panes.grid(), input);
-        let mut watcher = Watcher::new(running.counts.live(), input.read_counter(), &scene);
+        let mut watcher = Watcher::new(running.live(), input.read_counter(), &scene);
         thread::scope(|scope| {
             let count = || stream(args, running, state, input, metrics, Some(&pulse));
             let counting = thread::Builder::new().name("count".to_owned()).spawn_scoped(scope, count);

@@ -16,13 +16,15 @@ use super::{
     super::counts::Live,
     draw::Scene,
     pulse::{Pulse, Told},
-    rates::Rates,
+    rates::{Rates, Seen},
 };
 use crate::grid::Grid;
 
 /// Looks at the counts while they grow.
 pub(super) struct Watcher {
     live: Arc<Live>,
+    /// What was denied, with `--limit`.
+    denials: Option<Arc<Live>>,
     read: Arc<AtomicU64>,
     grid: Grid,
     timed: bool,
@@ -40,11 +42,10 @@ pub(super) struct Moment {
     pub(super) told: Told,
     /// Bytes.
     pub(super) read: u64,
-    pub(super) memory: u64,
     /// How long the run has taken.
     pub(super) elapsed: Duration,
     /// How long something took, and the events in it; and events per second of each step.
-    pub(super) rate: Option<(Duration, u64)>,
+    pub(super) rate: Option<(Duration, Seen)>,
     pub(super) rates: Vec<u64>,
 }
 
@@ -52,6 +53,8 @@ pub(super) struct Moment {
 pub(super) struct Shown {
     pub(super) now: u64,
     pub(super) list: TopSnapshot,
+    /// With `--limit`: the keys that were denied most.
+    pub(super) denials: Option<TopSnapshot>,
     /// Of all keys what came in each pane, the oldest first; `None`: that is not known.
     pub(super) totals: Option<Vec<u64>>,
     /// Of each row that is looked at, by its number from 0, the same.
@@ -59,22 +62,29 @@ pub(super) struct Shown {
 }
 
 impl Watcher {
-    pub(super) fn new(live: Arc<Live>, read: Arc<AtomicU64>, scene: &Scene) -> Watcher {
+    pub(super) fn new(
+        (live, denials): (Arc<Live>, Option<Arc<Live>>),
+        read: Arc<AtomicU64>,
+        scene: &Scene,
+    ) -> Watcher {
         let (grid, timed) = (scene.grid, scene.timed);
         let (newest, rates, moment) = (None, Rates::default(), Moment::default());
-        Watcher { live, read, grid, timed, begun: Instant::now(), newest, rates, moment }
+        Watcher { live, denials, read, grid, timed, begun: Instant::now(), newest, rates, moment }
     }
 
     /// What there is now. `rows`: those whose courses are wanted.
     pub(super) fn look(&mut self, pulse: &Pulse, rows: Range<usize>) {
         let (told, elapsed) = (pulse.read(), self.begun.elapsed());
-        self.rates.note(elapsed, told.events);
+        let Told { events, duplicates, denied, .. } = told;
+        self.rates.note(elapsed, Seen { events, duplicates, denied });
         self.moment = Moment {
-            window: self.now().map(|now| Shown::at(now, &self.live, self.grid, rows)),
+            window: self.now().map(|now| Shown {
+                denials: self.denials.as_ref().map(|denials| denials.list(Tick(now))),
+                ..Shown::at(now, &self.live, self.grid, rows)
+            }),
             told,
             // Relaxed: a figure to look at.
             read: self.read.load(Relaxed),
-            memory: self.live.memory_bytes(),
             elapsed,
             rate: self.rates.now(),
             rates: self.rates.all(),
@@ -107,7 +117,7 @@ impl Shown {
         let rows = rows.start..rows.end.min(list.rows.len());
         let course = |at: usize| Some((at, live.panes(list.rows.get(at), Tick(now)).map(by_pane)?));
         let courses = rows.filter_map(course).collect();
-        Shown { now, list, totals, courses }
+        Shown { now, list, denials: None, totals, courses }
     }
 }
 

@@ -9,6 +9,7 @@ use crate::stop::Stop;
 pub(in super::super) struct Pulse {
     told: [AtomicU64; FIGURES.len()],
     skipped: AtomicU64,
+    memory: AtomicU64,
     stop: Stop,
 }
 
@@ -21,25 +22,31 @@ pub(super) struct Told {
     pub(super) late: u64,
     pub(super) uncounted: u64,
     pub(super) refused: u64,
+    pub(super) duplicates: u64,
+    pub(super) denied: u64,
     pub(super) skipped: u64,
+    /// Bytes.
+    pub(super) memory: u64,
 }
 
 impl Pulse {
     pub(super) fn new(stop: Stop) -> Pulse {
-        Pulse { told: Default::default(), skipped: AtomicU64::new(0), stop }
+        Pulse { told: Default::default(), skipped: AtomicU64::new(0), memory: AtomicU64::new(0), stop }
     }
 
-    pub(in super::super) fn tell(&self, told: [u64; FIGURES.len()], skipped: u64) {
+    pub(in super::super) fn tell(&self, told: [u64; FIGURES.len()], skipped: u64, memory: u64) {
         for (figure, value) in self.told.iter().zip(told) {
             figure.store(value, Relaxed);
         }
         self.skipped.store(skipped, Relaxed);
+        self.memory.store(memory, Relaxed);
     }
 
     pub(super) fn read(&self) -> Told {
-        let [events, panes, late, uncounted, refused] =
+        let [events, panes, late, uncounted, refused, duplicates, denied] =
             self.told.each_ref().map(|figure| figure.load(Relaxed));
-        Told { events, panes, late, uncounted, refused, skipped: self.skipped.load(Relaxed) }
+        let (skipped, memory) = (self.skipped.load(Relaxed), self.memory.load(Relaxed));
+        Told { events, panes, late, uncounted, refused, duplicates, denied, skipped, memory }
     }
 
     /// Who asks the run to end.
