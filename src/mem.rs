@@ -113,7 +113,7 @@ impl<T: Zeroable> Slab<T> {
         // larger alignment it would clear, and so touch, every one.
         let layout = Layout::from_size_align(bytes.checked_add(align)?, 16).ok()?;
         let allocation = zeroed(layout)?;
-        if !is_some_left() {
+        if !is_some_left(bytes) {
             // SAFETY: it came from there, with this layout.
             unsafe { give_back(&allocation, layout) };
             return None;
@@ -338,15 +338,15 @@ fn zeroed(layout: Layout) -> Option<Zeroed> {
     Some(Zeroed { start: NonNull::new(unsafe { alloc_zeroed(layout) })?, mapped: false })
 }
 
-/// Whether there is still some for what is small. An array may do without, or be made smaller; a list of a few lines may not: where it finds nothing, the program
-/// ends.
+/// Whether there is still some for what is smaller than an array of so many bytes. An array may do without, or be made smaller; a list of a few lines may not:
+/// where it finds nothing, the program ends.
 #[cfg(not(windlass_loom))]
-fn is_some_left() -> bool {
-    const SOME: usize = if cfg!(miri) { 1 << 10 } else { 2 << 20 };
-    // (Of the size that comes from the system itself, so that the allocator does not keep it.)
-    let some = Layout::from_size_align(SOME, 16).ok().and_then(|layout| Some((zeroed(layout)?, layout)));
+fn is_some_left(bytes: usize) -> bool {
+    let some = (bytes / 8).clamp(256 << 10, 64 << 20);
+    let layout = Layout::from_size_align(some, 16).ok();
+    let there = layout.and_then(|layout| Some((zeroed(layout)?, layout)));
     // SAFETY: it came from there, with this layout.
-    some.map(|(some, layout)| unsafe { give_back(&some, layout) }).is_some()
+    there.map(|(some, layout)| unsafe { give_back(&some, layout) }).is_some()
 }
 
 /// # Safety

@@ -22,7 +22,7 @@ static void counters(void) {
     config.capacity = 4000000; /* 430 MB a generation */
     CHECK(windlass_counter_new(&config, &counter, NULL) == WINDLASS_E_NOMEM && counter == NULL);
     config.capacity = 50000;
-    config.lateness = 60000; /* 21 generations, 21 MB each */
+    config.lateness = 20000; /* 17 generations, 23 MB each */
     CHECK(windlass_counter_new(&config, &counter, NULL) == WINDLASS_OK);
     for (pane = 0; pane < 600; pane++)
         for (key = 0; key < 200; key++) CHECK(windlass_counter_add_u64(counter, key, 1, 100 * pane) == WINDLASS_COUNTED);
