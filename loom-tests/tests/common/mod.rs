@@ -1,5 +1,6 @@
 //! Shared by the models.
 #![allow(dead_code)] // each model uses a part
+#![allow(clippy::expect_used)] // clippy knows tests only by their attribute
 
 use std::sync::{
     Arc,

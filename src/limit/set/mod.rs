@@ -3,6 +3,7 @@
 mod admit;
 mod answer;
 mod builder;
+mod call;
 mod hold;
 #[cfg(windlass_loom)]
 pub(crate) mod model;
@@ -14,18 +15,12 @@ pub use builder::{LimitRule, LimitSetBuilder};
 pub use hold::Reservation;
 
 use self::{
-    admit::{Charged, MOST, Parts, admit, give_all_back},
+    admit::{Charged, MOST, admit, give_all_back},
+    call::{Call, JUMP},
     hold::{Held, Holds},
     refunds::Refunds,
 };
-use super::{
-    Inherit, KeyedLimiter, Limiter, LimiterStats,
-    admission::{Admission, Answer},
-    algorithm::with_judge,
-    judge::Judge,
-    meter::Charge,
-    quota::Quota,
-};
+use super::{Inherit, KeyedLimiter, Limiter, LimiterStats, admission::Admission, quota::Quota};
 use crate::{
     codec::Setting,
     error::ConfigError,
@@ -34,9 +29,7 @@ use crate::{
     sync::{
         AtomicU64, CachePadded, Counter,
         Ordering::{AcqRel, Relaxed},
-        epoch, with_wide,
     },
-    table::Full,
     time::{Clock, Tick},
 };
 use std::{fmt, time::Duration};
@@ -129,17 +122,6 @@ pub struct LimitSetStats {
     /// How often something could not be given back, and stays charged until time gives it back.
     pub unreturned: u64,
 }
-
-/// A call, to all limits.
-struct Call<'a> {
-    set: &'a LimitSet,
-    now: Tick,
-    hashes: [KeyHash; MOST],
-    /// By limit; `JUMP` if it is too far ahead.
-    stamps: [u64; MOST],
-}
-
-const JUMP: u64 = u64::MAX;
 
 /// Groups of buckets of the holds that `stats` looks at.
 const SAMPLE: usize = 256;
@@ -455,175 +437,6 @@ impl LimitSet {
             remaining: charged.remaining,
             reset_after: Duration::from_nanos(charged.reset_after),
         }
-    }
-}
-
-impl Limit {
-    /// The next key, if this is for each client. `None`: there is none.
-    #[inline(always)]
-    fn hash<'k, K: Key + 'k>(&self, keys: &mut impl Iterator<Item = &'k K>, seed: Seed) -> Option<KeyHash> {
-        match self.member {
-            Member::Keyed(_) => keys.next().map(|key| key.key_hash(seed)),
-            Member::Sole(_) => Some(KeyHash { hi: 0, lo: 0 }),
-        }
-    }
-
-    /// See [`super::meter::Meter::give_back`]. `now` is called when the state has been loaded. `before`: of a hold, what [`Refunds::done`] was.
-    fn give_back(
-        &self,
-        hash: KeyHash,
-        charge: Charge,
-        permits: u64,
-        now: impl Fn() -> Tick + Copy,
-        before: Option<u64>,
-    ) -> bool {
-        // (A refund is counted, whatever quota there is by now: in a set a permit takes as much as ever.)
-        match &self.member {
-            Member::Keyed(keyed) => keyed.give_back(hash, charge, permits, now, |given, back| {
-                self.refunds.around(hash, given, before, back)
-            }),
-            Member::Sole(sole) => sole.core.give_back(
-                charge,
-                permits,
-                || sole.stamp(now()),
-                |given, back| self.refunds.around(hash, given, before, back),
-            ),
-        }
-    }
-
-    /// See [`super::meter::Meter::charge_more`].
-    fn charge_more(&self, hash: KeyHash, permits: u64, now: Tick) -> u64 {
-        match &self.member {
-            Member::Keyed(keyed) => keyed.charge_more(hash, permits, now),
-            Member::Sole(sole) => sole.core.charge_more(permits, sole.stamp(now)),
-        }
-    }
-
-    /// Whether its quota has changed since it was built.
-    #[inline(always)]
-    fn has_changed(&self) -> bool {
-        match &self.member {
-            Member::Keyed(keyed) => keyed.has_changed(),
-            Member::Sole(sole) => sole.core.has_changed(),
-        }
-    }
-
-    fn quota(&self) -> Quota {
-        match &self.member {
-            Member::Keyed(keyed) => keyed.quota(),
-            Member::Sole(sole) => sole.quota(),
-        }
-    }
-
-    /// Permits that can be taken at once.
-    #[inline(always)]
-    fn capacity(&self) -> u64 {
-        if self.has_changed() { self.quota().capacity() } else { self.quota.capacity() }
-    }
-}
-
-impl Call<'_> {
-    fn each<R: Copy + Default>(&self, f: impl Fn(&Limit, KeyHash) -> R) -> [R; MOST] {
-        let mut all = [R::default(); MOST];
-        for ((one, limit), &hash) in all.iter_mut().zip(&self.set.limits).zip(&self.hashes) {
-            *one = f(limit, hash);
-        }
-        all
-    }
-}
-
-impl Parts for Call<'_> {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.set.limits.len()
-    }
-
-    #[inline(always)]
-    fn peek(&self, limit: usize, cost: u64) -> Answer {
-        let (hash, at) = (self.hashes[limit], self.stamps[limit]);
-        match &self.set.limits[limit].member {
-            Member::Sole(sole) => sole.core.look(cost, at),
-            Member::Keyed(keyed) if at == JUMP => unknown(keyed.unknown(true)),
-            Member::Keyed(keyed) if keyed.has_changed() => {
-                keyed.look_changed(hash, cost, at).unwrap_or_else(|Full| unknown(keyed.unknown(false)))
-            }
-            Member::Keyed(keyed) => {
-                with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
-                    match judge.peek_at_home(&(keyed.table(), wide), hash, cost, at) {
-                        Some(answer) => answer,
-                        None => {
-                            let guard = epoch::pin();
-                            let answer = judge.peek(&keyed.table().pinned(wide, &guard), hash, cost, at);
-                            answer.unwrap_or_else(|_| unknown(keyed.unknown(false)))
-                        }
-                    }
-                }))
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn charge(&self, limit: usize, cost: u64) -> (Answer, Option<Charge>) {
-        let (hash, at) = (self.hashes[limit], self.stamps[limit]);
-        match &self.set.limits[limit].member {
-            Member::Sole(sole) => sole.core.charge(cost, at),
-            Member::Keyed(keyed) if at == JUMP => (unknown(keyed.unknown(true)), None),
-            Member::Keyed(keyed) if keyed.has_changed() => {
-                let charged = keyed.charge_changed(hash, cost, at);
-                charged.unwrap_or_else(|Full| (unknown(keyed.unknown(false)), None))
-            }
-            Member::Keyed(keyed) => {
-                with_judge!(keyed.judges(), judge => with_wide!(keyed.table().wide(), wide => {
-                    match judge.charge_at_home(&(keyed.table(), wide), hash, cost, at) {
-                        Some(charged) => charged,
-                        None => {
-                            let guard = epoch::pin();
-                            let charged = judge.charge(&keyed.table().pinned(wide, &guard), hash, cost, at);
-                            charged.unwrap_or_else(|_| (unknown(keyed.unknown(false)), None))
-                        }
-                    }
-                }))
-            }
-        }
-    }
-
-    fn give_back(&self, limit: usize, charge: Charge, permits: u64) {
-        let now = || self.set.latest(self.now);
-        if !self.set.limits[limit].give_back(self.hashes[limit], charge, permits, now, None) {
-            self.set.unreturned.add(1);
-        }
-    }
-
-    #[cfg(windlass_loom)]
-    fn turns(&self) -> bool {
-        false
-    }
-}
-
-impl<'a> Call<'a> {
-    /// Which limit refuses, and until all would pass. (What refused may not any more: then it is that one, and at once.)
-    #[cold]
-    #[inline(never)]
-    fn refused(&self, limit: usize, cost: u64) -> SetAdmission<'a> {
-        let (mut first, mut longest) = (None, 0);
-        for i in 0..self.len() {
-            if let Answer::Denied { retry_after } = self.peek(i, cost) {
-                first = first.or(Some(i));
-                longest = longest.max(retry_after);
-            }
-        }
-        let set: &'a LimitSet = self.set;
-        let limit = &set.limits[first.unwrap_or(limit)].name;
-        SetAdmission::Denied { limit, retry_after: Duration::from_nanos(longest) }
-    }
-}
-
-fn unknown(admission: Admission) -> Answer {
-    match admission {
-        Admission::Denied { retry_after } => {
-            Answer::Denied { retry_after: u64::try_from(retry_after.as_nanos()).unwrap_or(u64::MAX) }
-        }
-        _ => Answer::Allowed { remaining: 0, reset_after: 0, delay: 0 },
     }
 }
 
