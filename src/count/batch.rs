@@ -10,9 +10,6 @@ use crate::{
 /// How many events ahead of its turn the row of one is asked for.
 const AHEAD: usize = 16;
 
-/// .. and what is behind that row.
-const SOON: usize = 8;
-
 /// For so many events no memory comes back.
 const PINNED: usize = 64;
 
@@ -86,8 +83,7 @@ impl WindowedCounter {
                 if i + AHEAD < n {
                     ahead[i % AHEAD] = fetch(i + AHEAD);
                 }
-                let soon = ahead[(i + SOON) % AHEAD].0;
-                match self.core.add_summed(hash, n_times, now.0, &mut sums, soon, &guard) {
+                match self.core.add_summed(hash, n_times, now.0, &mut sums, &guard) {
                     Ok(_) => tally.counted += 1,
                     Err(other) => tally.miss(other),
                 }

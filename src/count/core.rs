@@ -98,12 +98,6 @@ impl<X: Extra> Core<X> {
         prefetch_row(rows, Size { lines: self.lines, rows: n }, hash, WORDS - HEADER);
     }
 
-    /// .. and, when its first row has come, for those behind that.
-    #[inline(always)]
-    pub(crate) fn prefetch_past(&self, place: &Place<'_, Generation<X>>, hash: KeyHash) {
-        place.generation.table.prefetch_past(hash, place.cell);
-    }
-
     /// Changes when a generation is opened.
     #[inline(always)]
     pub(crate) fn opened_last(&self) -> *mut Line {
@@ -127,11 +121,9 @@ impl<X: Extra> Core<X> {
         n: u64,
         now: u64,
         sums: &mut Sums<'g, X>,
-        soon: KeyHash,
         guard: &'g Guard,
     ) -> Result<u64, Added> {
         let place = self.enter(now, guard)?;
-        self.prefetch_past(&place, soon);
         sums.add(&place, n);
         self.add_to(&place, hash, n, guard)
     }

@@ -245,22 +245,6 @@ impl Table {
         }
     }
 
-    /// Asks for the rows behind a key's first one, if that has come and is another's: so it is for a third of the keys of a full table, and without
-    /// this each of those would wait for memory.
-    #[inline(always)]
-    pub(crate) fn prefetch_past(&self, hash: KeyHash, cell: usize) {
-        let home = self.home(hash);
-        let is_past = u64::from(self.row(home).fingerprint() != hash.lo);
-        // (Without a branch, which nothing could foretell: else the first row is asked for once more.)
-        for row in [home + is_past, home + 2 * is_past] {
-            let row = self.row(row).0.as_ptr();
-            prefetch_to_write(row);
-            if self.size.lines > 1 {
-                prefetch_to_write(row.wrapping_add(HEADER + cell));
-            }
-        }
-    }
-
     /// The key's row, if it has one.
     #[inline(always)]
     pub(crate) fn find<'g>(&'g self, hash: KeyHash, guard: &'g Guard) -> Option<Row<'g>> {

@@ -11,9 +11,6 @@ use crate::{
 /// How many events ahead of its turn the row of one is asked for.
 const AHEAD: usize = 16;
 
-/// .. and what is behind that row.
-const SOON: usize = 8;
-
 /// For so many events no memory comes back.
 const PINNED: usize = 64;
 
@@ -63,9 +60,6 @@ impl TopK {
                 };
                 match self.core.enter(now.0, &guard) {
                     Ok(place) => {
-                        if let Some((soon, ..)) = ahead[(i + SOON) % AHEAD] {
-                            self.core.prefetch_past(&place, soon);
-                        }
                         sums.add(&place, times);
                         match self.add_in(&place, &key, hash, times, &guard) {
                             Added::Counted => tally.counted += 1,
