@@ -178,7 +178,7 @@ fn main() {
         }
         group.finish();
         let measured = Measured { results: &results, since: started, group: name, operations: timed };
-        ratios::print(&measured, &FUNCTIONS, &RATIOS, "");
+        ratios::print(&measured, &FUNCTIONS, &RATIOS);
     }
     criterion.final_summary();
 }

@@ -108,7 +108,7 @@ fn main() {
     }
     measure(&mut criterion, load);
     let measured = Measured { results: &results, since: started, group: GROUP, operations: load.calls };
-    ratios::print(&measured, &FUNCTIONS.map(|function| function.name), &DEMANDS, "");
+    ratios::print(&measured, &FUNCTIONS.map(|function| function.name), &DEMANDS);
     criterion.final_summary();
 }
 

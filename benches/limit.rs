@@ -100,7 +100,8 @@ const KEYED: [Entry; 7] = [
     Entry::of::<GovernorDashMap>(),
     Entry::of::<MutexHashMap>(),
 ];
-const UNKEYED: [Entry; 2] = [Entry::of::<Direct>(), Entry::of::<GovernorDirect>()];
+const UNKEYED: [Entry; 3] =
+    [Entry::of::<Direct<true>>(), Entry::of::<Direct<false>>(), Entry::of::<GovernorDirect>()];
 
 const SETS: [Entry; 2] = [Entry::of::<Single<GCRA>>(), Entry::of::<SetOfThree>()];
 
@@ -116,7 +117,10 @@ const COMPARED: [Demand; 3] = [
     demand("windlass_gcra_batch", "governor_dashmap", [None, None]),
     demand("windlass_gcra", "mutex_hashmap", [None, None]),
 ];
-const DEMANDS_DIRECT: [Demand; 1] = [demand("windlass_direct", "governor_direct", [Some(1.0), Some(1.0)])];
+const DEMANDS_DIRECT: [Demand; 2] = [
+    demand("windlass_direct", "governor_direct", [Some(1.0), Some(1.0)]),
+    demand("windlass_direct_allowed", "governor_direct", [None, None]),
+];
 
 /// At most 3.5 times what a single check takes.
 const DEMANDS_SET: [Demand; 1] =
@@ -154,7 +158,7 @@ fn main() {
         let operations = load.calls * load.heats;
         let measured = Measured { results: &results, since: started, group: load.group, operations };
         let names: Vec<_> = functions.iter().map(|function| function.name).collect();
-        ratios::print(&measured, &names, demands, "");
+        ratios::print(&measured, &names, demands);
     }
     criterion.final_summary();
 }

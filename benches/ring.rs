@@ -102,7 +102,7 @@ fn main() {
         group.finish();
         let measured =
             Measured { results: &results, since: started, group: name, operations: keys.len() as u64 };
-        ratios::print(&measured, &FUNCTIONS, &RATIOS, "");
+        ratios::print(&measured, &FUNCTIONS, &RATIOS);
     }
     criterion.final_summary();
 }

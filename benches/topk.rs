@@ -141,7 +141,7 @@ fn main() {
             "count_10k" => &DEMANDS_10K,
             _ => &DEMANDS_HOT,
         };
-        ratios::print(&measured, &names, demands, "");
+        ratios::print(&measured, &names, demands);
     }
     merges::run(&mut criterion);
     criterion.final_summary();

@@ -39,8 +39,8 @@ pub(crate) struct Single<const ALGORITHM: u8>(KeyedLimiter);
 /// `check_each`: every call has its own tick and gets its own answer.
 pub(crate) struct Batch(KeyedLimiter);
 
-/// `Limiter::check_at`: one for all.
-pub(crate) struct Direct(Limiter);
+/// `Limiter::check_at`: one for all. `WHOLE`: all of the answer is made; else it is asked only whether the call is allowed, as governor is.
+pub(crate) struct Direct<const WHOLE: bool>(Limiter);
 
 /// `LimitSet::check_at`: for each client, for each of some tenants, and for all; the latter two grant whatever comes.
 pub(crate) struct SetOfThree(LimitSet);
@@ -168,8 +168,8 @@ impl Contender for Batch {
     }
 }
 
-impl Contender for Direct {
-    const NAME: &'static str = "windlass_direct";
+impl<const WHOLE: bool> Contender for Direct<WHOLE> {
+    const NAME: &'static str = if WHOLE { "windlass_direct" } else { "windlass_direct_allowed" };
     const ALGORITHM: Algorithm = Algorithm::Gcra;
     type Scratch = ();
 
@@ -179,8 +179,8 @@ impl Contender for Direct {
 
     fn take(&self, events: &[Event], part: Part, (): &mut ()) -> u64 {
         let check = |&(_, after): &Event| {
-            let answer = black_box(self.0.check_at(part.cost, Tick(part.start + after)));
-            u64::from(answer.is_allowed())
+            let answer = self.0.check_at(part.cost, Tick(part.start + after));
+            u64::from(if WHOLE { black_box(answer).is_allowed() } else { black_box(answer.is_allowed()) })
         };
         events.iter().map(check).sum()
     }

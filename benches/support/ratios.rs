@@ -26,8 +26,8 @@ struct Speed {
     mops: [Option<f64>; 2],
 }
 
-/// Prints what has been measured since then; nothing if that is nothing. `when`: at what load the demands hold.
-pub(crate) fn print(measured: &Measured<'_>, functions: &[&'static str], demands: &[Demand], when: &str) {
+/// Prints what has been measured since then; nothing if that is nothing. (`figures/src/log.rs` reads it.)
+pub(crate) fn print(measured: &Measured<'_>, functions: &[&'static str], demands: &[Demand]) {
     let speeds: Vec<Speed> = functions
         .iter()
         .map(|&name| Speed { name, mops: ["1t", "2t"].map(|threads| mops(measured, name, threads)) })
@@ -41,7 +41,7 @@ pub(crate) fn print(measured: &Measured<'_>, functions: &[&'static str], demands
         let [one, two] = speed.mops.map(|mops| mops.map_or("-".to_owned(), |mops| format!("{mops:.2}")));
         println!("  {:<46}{one:>8}{two:>8}", speed.name);
     }
-    println!("\n  {:<46}{:>8}{:>8}   demanded{when}", "ratio, of what was measured", "1t", "2t");
+    println!("\n  {:<46}{:>8}{:>8}   demanded", "ratio, of what was measured", "1t", "2t");
     for demand in demands {
         println!("  {}", demand.line(&speeds));
     }
@@ -64,8 +64,9 @@ impl Demand {
             None if rivals.is_empty() => format!("{} / fastest rival", self.ours),
             None => format!("{} / fastest rival ({})", self.ours, rivals.join(", ")),
         };
-        let demanded =
-            self.at_least.map(|least| least.map_or("-".to_owned(), |least| format!("{least:.1}x")));
+        let demanded = self.at_least.map(|least| {
+            least.map_or("-".to_owned(), |least| format!("{}x", (least * 100.0).round() / 100.0))
+        });
         format!("{label:<46}{one:>8}{two:>8}   {}", demanded.join(" / "))
     }
 

@@ -10,6 +10,7 @@
 mod criterion;
 #[path = "../../benches/support/host.rs"]
 mod host;
+mod log;
 mod page;
 mod plot;
 mod runs;

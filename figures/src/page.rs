@@ -2,36 +2,64 @@
 
 use crate::{
     criterion::{self, Group},
+    log::{self, Demanded},
     plot,
     runs::RUNS,
 };
 use std::{collections::BTreeSet, error::Error, fmt::Write, fs, path::Path};
 
+const HEAD: &str = "# Figures\n\nAll that the benchmarks measured last, as it is; what it says, and what not, is in [performance.md](performance.md). \
+    Written by `cargo run --release -p windlass-figures`; with names of runs, these are done anew.\n";
+
 /// Writes the page and its plots from the logs that are there. How many there are.
 pub(crate) fn write(docs: &Path, logs: &Path, measured: &Path) -> Result<usize, Box<dyn Error>> {
-    let mut page = String::from(
-        "# Figures\n\nAll that the benchmarks measured last, as it is; what it says, and what not, is in [performance.md](performance.md). \
-         Written by `cargo run --release -p windlass-figures`; with names of runs, these are done anew.\n",
-    );
-    let mut written = 0;
+    let (mut page, mut demanded, mut written) = (String::new(), Vec::new(), 0);
     for run in &RUNS {
         let Ok(log) = fs::read_to_string(run.log(logs)) else { continue };
         written += 1;
         let (host, log) = log.split_once('\n').unwrap_or(("", &log));
         write!(page, "\n## {}\n\n```sh\n{}\n```\n\n{host}\n", run.title, run.command())?;
-        let groups = criterion::read(measured, run.groups)?;
-        if run.groups.is_empty() {
-            write!(page, "\n```text\n{}\n```\n", log.trim_end())?;
-        }
-        for (name, group) in groups {
+        for (name, group) in criterion::read(measured, run.groups)? {
             fs::create_dir_all(docs.join("figures"))?;
             let file = format!("figures/{name}.svg");
             plot::bars(&docs.join(&file), &name, &group)?;
             write!(page, "\n### {name}\n\n![{name}]({file})\n\n{}", table(&group)?)?;
         }
+        let said = log::without_criterion(log);
+        if !said.is_empty() {
+            write!(page, "\n```text\n{said}\n```\n")?;
+        }
+        demanded.extend(log::demanded(log));
     }
-    fs::write(docs.join("figures.md"), page)?;
+    fs::write(docs.join("figures.md"), format!("{HEAD}{}{page}", ratios(&demanded)?))?;
     Ok(written)
+}
+
+/// The ratios that have a demand, in one table.
+fn ratios(demanded: &[Demanded]) -> Result<String, std::fmt::Error> {
+    if demanded.is_empty() {
+        return Ok(String::new());
+    }
+    let mut table = String::from(
+        "\n## Ratios that were demanded\n\nOf the runs below, with one thread and with two; of other demands (times, bytes) see there.\n\n\
+         | group | speed / speed | 1t | demanded | | 2t | demanded | |\n|---|---|--:|--:|---|--:|--:|---|\n",
+    );
+    for Demanded { group, label, measured, at_least } in demanded {
+        write!(table, "| {group} | {label} |")?;
+        for (measured, at_least) in measured.iter().zip(at_least) {
+            let measured_is = measured.map_or(String::new(), |ratio| format!("{ratio:.2}"));
+            match at_least {
+                None => write!(table, " {measured_is} | | |")?,
+                Some(least) => {
+                    let met = measured.map_or("", |ratio| if ratio >= *least { "yes" } else { "no" });
+                    let least = (least * 100.0).round() / 100.0;
+                    write!(table, " {measured_is} | {least} | {met} |")?;
+                }
+            }
+        }
+        table.push('\n');
+    }
+    Ok(table)
 }
 
 /// Functions by values, and of how many times as fast as the others the first of ours is.
@@ -77,6 +105,26 @@ mod tests {
 
     use super::*;
     use crate::criterion::Rate;
+
+    #[test]
+    fn demands_are_met_or_not_for_each_number_of_threads() {
+        let row = |measured, at_least| Demanded {
+            group: "g_1m".to_owned(),
+            label: "ours / theirs".to_owned(),
+            measured,
+            at_least,
+        };
+        let rows = [row([Some(1.99), Some(2.0)], [Some(2.0); 2]), row([Some(3.0), None], [None, Some(1.5)])];
+        let table = ratios(&rows).expect("memory");
+        let rows: Vec<&str> = table.lines().filter(|line| line.starts_with("| g_1m")).collect();
+        assert_eq!(
+            rows,
+            [
+                "| g_1m | ours / theirs | 1.99 | 2 | no | 2.00 | 2 | yes |",
+                "| g_1m | ours / theirs | 3.00 | | |  | 1.5 |  |"
+            ]
+        );
+    }
 
     #[test]
     fn ratios_are_to_the_first_of_ours() {

@@ -4,7 +4,8 @@
 //! lie near to others of its node in all tables that go by it.) Points at one place: the lesser name is first.
 //!
 //! **Index.** The circle is cut into a power of two of equal parts, at least as many as there are points; the index has for each part the first point in or
-//! after it. From there on points are looked through: one and a half on average.
+//! after it. From there on points are looked through: one and a half on average, the first two at once. (One after the other, each key would mispredict a
+//! branch on what is still on its way from memory, and nothing behind it could begin.)
 
 use super::{Node, NodeShare, RingStats};
 use crate::{
@@ -21,7 +22,7 @@ pub struct Placement {
     version: u64,
     /// By id.
     nodes: Vec<Node>,
-    /// By place; at the end the first one again, at the last place of all.
+    /// By place; at the end the first one again, at the last place of all, [`ENDS`] times.
     points: Vec<Point>,
     index: Vec<u32>,
     /// Of a place, to get its part.
@@ -33,10 +34,15 @@ struct Point {
     place: u64,
     /// Which of the nodes.
     node: u32,
+    /// Its id: here it takes no room, and no further line.
+    id: u32,
 }
 
 /// What tells the places of keys from those that tables give them.
 const KEYS: u64 = 0x686173685f72696e; // "hash_rin"
+
+/// Of the circle: one that is found, and one to look at beside it.
+const ENDS: usize = 2;
 
 /// Replicas that are told apart without a set.
 const FEW: usize = 16;
@@ -111,13 +117,16 @@ impl Placement {
     /// `count`: of points.
     fn place(&mut self, count: u64) -> Result<(), TryReserveError> {
         let (mut points, mut index) = (Vec::new(), Vec::new());
-        // (One comes twice.)
-        points.try_reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).saturating_add(1))?;
+        points.try_reserve_exact(usize::try_from(count).unwrap_or(usize::MAX).saturating_add(ENDS))?;
         index.try_reserve_exact(usize::try_from(count.next_power_of_two()).unwrap_or(usize::MAX).max(2))?;
         for (node, number) in self.nodes.iter().zip(0..) {
             let hash = self.seed.hash(node.name.as_str());
             let place = |i: u64| mix(hash.hi ^ mix(hash.lo.wrapping_add(i)));
-            points.extend((0..self.points_of(node)).map(|i| Point { place: place(i), node: number }));
+            points.extend((0..self.points_of(node)).map(|i| Point {
+                place: place(i),
+                node: number,
+                id: node.id,
+            }));
         }
         let name = |point: &Point| &self.nodes[point.node as usize].name;
         points.sort_unstable_by(|a, b| match a.place.cmp(&b.place) {
@@ -134,7 +143,9 @@ impl Placement {
             next
         }));
         self.index = index;
-        points.extend(points.first().map(|first| Point { place: u64::MAX, ..*first }));
+        if let Some(&first) = points.first() {
+            points.extend([Point { place: u64::MAX, ..first }; ENDS]);
+        }
         self.points = points;
         Ok(())
     }
@@ -169,16 +180,21 @@ impl Placement {
         let place = mix(hash.hi ^ KEYS);
         #[allow(clippy::cast_possible_truncation)] // fewer than 2^23 parts
         let mut point = self.index[(place >> self.shift) as usize] as usize;
-        // The last one is at the last place.
-        while self.points[point].place < place {
-            point += 1;
+        let lies_before = |point: usize| self.points[point].place < place;
+        let before = [lies_before(point), lies_before(point + 1)];
+        point += before.map(usize::from).iter().sum::<usize>();
+        if before[1] {
+            // The last ones are at the last place.
+            while lies_before(point) {
+                point += 1;
+            }
         }
         point
     }
 
-    #[inline(always)]
-    fn id_at(&self, point: usize) -> u32 {
-        self.nodes[self.points[point].node as usize].id
+    /// Those of nodes, without what ends the circle.
+    fn real(&self) -> &[Point] {
+        &self.points[..self.points.len().saturating_sub(ENDS)]
     }
 
     /// As [`crate::HashRing::route`].
@@ -188,7 +204,7 @@ impl Placement {
         if self.nodes.is_empty() {
             return None;
         }
-        Some(self.id_at(self.first(key.key_hash(self.seed))))
+        Some(self.points[self.first(key.key_hash(self.seed))].id)
     }
 
     /// As [`crate::HashRing::route_n`].
@@ -198,13 +214,12 @@ impl Placement {
         if n == 0 {
             return;
         }
-        let points = &self.points[..self.points.len() - 1];
+        let points = self.real();
         let first = self.first(key.key_hash(self.seed)) % points.len();
         // One bit for each node, where looking through what was found would be slow.
         let mut found = vec![0_u64; if n > FEW { self.nodes.len().div_ceil(64) } else { 0 }];
         for point in points[first..].iter().chain(&points[..first]) {
-            let node = point.node as usize;
-            let id = self.nodes[node].id;
+            let (node, id) = (point.node as usize, point.id);
             let known = if n > FEW { found[node / 64] >> (node % 64) & 1 == 1 } else { out.contains(&id) };
             if known {
                 continue;
@@ -225,7 +240,7 @@ impl Placement {
         if self.nodes.is_empty() {
             return false;
         }
-        out.extend(keys.iter().map(|key| self.id_at(self.first(key.key_hash(self.seed)))));
+        out.extend(keys.iter().map(|key| self.points[self.first(key.key_hash(self.seed))].id));
         true
     }
 
@@ -251,8 +266,8 @@ impl Placement {
     #[must_use]
     pub fn nodes(&self) -> Vec<NodeShare> {
         let mut owned = vec![0_u128; self.nodes.len()];
-        let mut last = self.points.iter().rev().nth(1).map_or(0, |point| point.place);
-        for point in self.points.iter().take(self.points.len().saturating_sub(1)) {
+        let mut last = self.real().last().map_or(0, |point| point.place);
+        for point in self.real() {
             owned[point.node as usize] += u128::from(point.place.wrapping_sub(last));
             last = point.place;
         }
@@ -276,8 +291,7 @@ impl Placement {
         let multiple = |node: &NodeShare| node.share * weights / f64::from(node.weight);
         RingStats {
             nodes: nodes.len() as u64,
-            // The last stands for the first, at the other end of the circle.
-            points: self.points.len().saturating_sub(1) as u64,
+            points: self.real().len() as u64,
             version: self.version,
             memory_bytes: self.memory_bytes(),
             imbalance: nodes.iter().map(multiple).fold(0.0, f64::max),

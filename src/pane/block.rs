@@ -57,8 +57,11 @@ impl<const W: usize> Mask<W> {
         let mut bits = source & (end - 1) | end;
         while bits != 1 {
             #[allow(clippy::cast_possible_truncation)] // three bits at most
-            let word = (bits >> 6) as usize % W;
-            self.0[word] |= 1 << (bits % 64);
+            let (bit, word) = (1 << (bits % 64), (bits >> 6) as usize % W);
+            // All words, so that they stay in registers: one that is chosen would have to be written to memory and read again, by each probe.
+            for (i, mask) in self.0.iter_mut().enumerate() {
+                *mask |= if i == word { bit } else { 0 };
+            }
             bits >>= Self::EACH;
         }
     }
@@ -107,14 +110,22 @@ impl<const W: usize> Places<W> {
         Places(self.0 & other.0)
     }
 
-    /// A bit for each block of the line.
+    /// A bit for each word that has all of its bits.
+    #[inline(always)]
+    fn words(self) -> u32 {
+        self.0 & self.0 >> 1 & 0x5555
+    }
+
+    /// Whether there is such a word.
+    #[inline(always)]
+    pub(super) fn is_any(self) -> bool {
+        self.words() != 0
+    }
+
+    /// A bit for each block of the line. (Without a branch: in which of several lines there is one nobody can predict.)
     #[inline(always)]
     pub(super) fn blocks(self) -> u64 {
-        let halves = self.0 & self.0 >> 1 & 0x5555;
-        if halves == 0 {
-            return 0;
-        }
-        let mut words = halves;
+        let mut words = self.words();
         for step in 0..3 {
             // The even bits, closer together.
             words = (words | words >> (1 << step)) & [0x3333, 0x0f0f, 0x00ff][step];

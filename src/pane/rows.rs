@@ -70,21 +70,26 @@ impl<const W: usize, const R: usize> Rows<W, R> {
     /// In which columns all bits of the key are set.
     #[inline(always)]
     fn hits(&self, spot: &Spot<W, R>) -> u64 {
-        if self.words_per_row == WORDS { self.hits_in_line(spot, 0) } else { self.hits_in_lines(spot) }
+        if self.words_per_row > WORDS {
+            return self.hits_in_lines(spot);
+        }
+        let places = self.places(spot, 0);
+        if places.is_any() { places.blocks() } else { 0 }
     }
 
+    /// In a line of each of its rows.
     #[inline(always)]
-    fn hits_in_line(&self, spot: &Spot<W, R>, line: usize) -> u64 {
+    fn places(&self, spot: &Spot<W, R>, line: usize) -> Places<W> {
         let places = |all: Places<W>, &(first, ref mask): &(usize, Mask<W>)| {
             all.and(mask.places(self.line(first + line)))
         };
-        spot.0.iter().fold(Places::ALL, places).blocks()
+        spot.0.iter().fold(Places::ALL, places)
     }
 
     #[inline(never)]
     fn hits_in_lines(&self, spot: &Spot<W, R>) -> u64 {
         let lines = (0..self.words_per_row).step_by(WORDS);
-        lines.fold(0, |hits, i| hits | self.hits_in_line(spot, i) << (i / W))
+        lines.fold(0, |hits, i| hits | self.places(spot, i).blocks() << (i / W))
     }
 
     /// The columns that are live.

@@ -45,6 +45,25 @@ pub(crate) fn halves_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W]
                  a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
                  options(nostack, preserves_flags, readonly));
         }
+    } else if W == 2 {
+        // From registers: a load of 16 bytes would wait until the words that have just been made are written.
+        // SAFETY: see above.
+        unsafe {
+            asm!("movq {m}, {low}",
+                 "movq {a}, {high}",
+                 "punpcklqdq {m}, {a}",
+                 "movdqu {a}, xmmword ptr [{at}]",
+                 "movdqu {b}, xmmword ptr [{at} + 16]",
+                 "movdqu {c}, xmmword ptr [{at} + 32]",
+                 "movdqu {d}, xmmword ptr [{at} + 48]",
+                 "pand {a}, {m}", "pand {b}, {m}", "pand {c}, {m}", "pand {d}, {m}",
+                 "pcmpeqd {a}, {m}", "pcmpeqd {b}, {m}", "pcmpeqd {c}, {m}", "pcmpeqd {d}, {m}",
+                 "packssdw {a}, {b}", "packssdw {c}, {d}", "packsswb {a}, {c}",
+                 "pmovmskb {halves:e}, {a}",
+                 at = in(reg) at, low = in(reg) mask[0], high = in(reg) mask[1], halves = lateout(reg) halves, m = out(xmm_reg) _,
+                 a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
+                 options(nostack, preserves_flags, readonly));
+        }
     } else {
         // SAFETY: see above.
         unsafe {

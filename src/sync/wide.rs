@@ -35,8 +35,21 @@ pub(crate) trait Wide: Copy {
     /// The high half alone. Acquire.
     fn high(self, cell: &AtomicPair) -> u64;
 
+    /// From the lowest bit on every other one for a cell: whether these bits of the low half are these. Each is loaded as by `low`, all of them
+    /// in no order.
+    #[inline(always)]
+    fn with_low(self, cells: &[AtomicPair], mask: u64, bits: u64) -> u32 {
+        each_with_low(self, cells, mask, bits)
+    }
+
     /// Acquire and release on success, acquire on failure. Whether it was done.
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool;
+}
+
+#[inline(always)]
+fn each_with_low(wide: impl Wide, cells: &[AtomicPair], mask: u64, bits: u64) -> u32 {
+    let has = |cell| u32::from(wide.low(cell) & mask == bits);
+    cells.iter().enumerate().fold(0, |all, (i, cell)| all | has(cell) << (2 * i))
 }
 
 /// What to do with a structure's operations, chosen once when it is built.
@@ -181,6 +194,56 @@ mod native {
         }
 
         #[inline(always)]
+        fn with_low(self, cells: &[AtomicPair], mask: u64, bits: u64) -> u32 {
+            let Ok(cells) = <&[AtomicPair; 8]>::try_from(cells) else {
+                return super::each_with_low(self, cells, mask, bits);
+            };
+            let found: u32;
+            macro_rules! look {
+                ($($masked:literal),*) => {
+                    // Two cells' low halves side by side, in four vectors; compared; and what came of it packed to two bytes for each.
+                    asm!("vmovq {k}, {bits}", "vmovddup {k}, {k}",
+                         "vmovdqa {a}, xmmword ptr [{at}]",
+                         "vmovdqa {b}, xmmword ptr [{at} + 32]",
+                         "vmovdqa {c}, xmmword ptr [{at} + 64]",
+                         "vmovdqa {d}, xmmword ptr [{at} + 96]",
+                         "vpunpcklqdq {a}, {a}, xmmword ptr [{at} + 16]",
+                         "vpunpcklqdq {b}, {b}, xmmword ptr [{at} + 48]",
+                         "vpunpcklqdq {c}, {c}, xmmword ptr [{at} + 80]",
+                         "vpunpcklqdq {d}, {d}, xmmword ptr [{at} + 112]",
+                         "/* {m} {mask} */", $($masked,)*
+                         "vpcmpeqq {a}, {a}, {k}", "vpcmpeqq {b}, {b}, {k}",
+                         "vpcmpeqq {c}, {c}, {k}", "vpcmpeqq {d}, {d}, {k}",
+                         "vpackssdw {a}, {a}, {b}", "vpackssdw {c}, {c}, {d}", "vpacksswb {a}, {a}, {c}",
+                         "vpmovmskb {found:e}, {a}",
+                         at = in(reg) cells.as_ptr(), mask = in(reg) mask, bits = in(reg) bits,
+                         found = lateout(reg) found, m = out(xmm_reg) _, k = out(xmm_reg) _,
+                         a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
+                         options(nostack, preserves_flags))
+                };
+            }
+            // To the language these are acquire loads of the halves, as in `load`. Should the machine split one further, it is none that was there: a cell that
+            // seems to be the one is loaded again, and one that seems not to be was another's before or after.
+            if mask == u64::MAX {
+                // SAFETY: `self` proves AVX; 8 cells of 16 bytes, aligned, and live.
+                unsafe { look!() };
+            } else {
+                // SAFETY: the same.
+                unsafe {
+                    look!(
+                        "vmovq {m}, {mask}",
+                        "vmovddup {m}, {m}",
+                        "vpand {a}, {a}, {m}",
+                        "vpand {b}, {b}, {m}",
+                        "vpand {c}, {c}, {m}",
+                        "vpand {d}, {d}, {m}"
+                    );
+                }
+            }
+            found & 0x5555
+        }
+
+        #[inline(always)]
         fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool {
             let done: u64;
             // SAFETY: `self` proves `cmpxchg16b`; `cell` is 16 bytes, aligned, live, and of a type that allows writes
@@ -199,6 +262,35 @@ mod native {
                      options(nostack));
             }
             done & 0xff != 0
+        }
+    }
+}
+
+#[cfg(all(test, not(windlass_loom)))]
+mod tests {
+    use super::*;
+    use std::array;
+
+    /// Every set of cells, with and without a mask, in eights (one look) and in other numbers.
+    #[test]
+    fn cells_with_a_low_half() {
+        const MASK: u64 = !(0xffff_ffff << 3);
+        for set in 0_u32..256 {
+            let is_in = |i: usize| set >> i & 1 != 0;
+            // The others differ in one bit, or have the bits in the other half.
+            let low = |i: usize| {
+                if is_in(i) { 7_u64 << 40 } else { (7 << 40) ^ (1 << ((set as usize + 9 * i) % 64)) }
+            };
+            let pair = |i: usize| Pair { low: low(i), high: if is_in(i) { 0 } else { 7 << 40 } };
+            let cells: [AtomicPair; 8] = array::from_fn(|i| AtomicPair::new(pair(i)));
+            for (mask, len) in [(u64::MAX, 8), (MASK, 8), (u64::MAX, 5), (MASK, 7)] {
+                let has = |i: &usize| low(*i) & mask == (7 << 40) & mask;
+                let right = (0..len).filter(has).fold(0, |bits, i| bits | 1 << (2 * i));
+                let bits = (7 << 40) & mask;
+                assert_eq!(Portable.with_low(&cells[..len], mask, bits), right);
+                let found = with_wide!(AnyWide::detect(), wide => wide.with_low(&cells[..len], mask, bits));
+                assert_eq!(found, right, "{set:#b} {mask:#x} {len}");
+            }
         }
     }
 }

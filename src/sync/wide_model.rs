@@ -55,6 +55,11 @@ pub(crate) trait Wide: Copy {
         self.load(cell).high
     }
 
+    fn with_low(self, cells: &[AtomicPair], mask: u64, bits: u64) -> u32 {
+        let has = |cell| u32::from(self.low(cell) & mask == bits);
+        cells.iter().enumerate().fold(0, |all, (i, cell)| all | has(cell) << (2 * i))
+    }
+
     fn cas(self, cell: &AtomicPair, old: Pair, new: Pair) -> bool;
 }
 

@@ -80,31 +80,33 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
     /// Looks for the key's cell. After the states were loaded. `found`: what was found further in.
     #[inline(always)]
     pub(super) fn find<'c>(&self, cells: &'c [AtomicPair], mut found: Found<'c>) -> Found<'c> {
-        // (Where there is much to do about one, the search for it by itself: it stays a short loop.)
-        let may_be = |cell: &AtomicPair| self.id.may_be(self.wide.low(cell));
-        let Some(first) = (if I::EAGER { cells.iter().position(may_be) } else { Some(0) }) else {
-            return found;
-        };
-        for cell in &cells[first..] {
-            if self.id.may_be(self.wide.low(cell)) {
-                let entry = self.wide.load(cell);
-                if !self.id.may_be(entry.key()) {
-                    return Found::Moved;
-                }
-                match self.id.is(entry, |state| state <= self.horizon()) {
-                    // The doubtful one may be the key's later cell, and this what it left behind.
-                    Is::Yes
-                        if matches!(found, Found::Doubtful(..))
-                            && entry.state() <= self.horizon()
-                            && !twin!(TakeTheRemnant) => {}
-                    Is::Yes => return Found::At(cell, entry),
-                    Is::No => {}
-                    Is::Doubtful if twin!(LeaveTheDead) => {}
-                    Is::Doubtful => found = Found::Doubtful(cell, entry),
-                }
+        let mut left = self.candidates(cells);
+        while let Some(cell) = cells.get((left.trailing_zeros() / 2) as usize) {
+            left &= left - 1;
+            let entry = self.wide.load(cell);
+            if !self.id.may_be(entry.key()) {
+                return Found::Moved;
+            }
+            match self.id.is(entry, |state| state <= self.horizon()) {
+                // The doubtful one may be the key's later cell, and this what it left behind.
+                Is::Yes
+                    if matches!(found, Found::Doubtful(..))
+                        && entry.state() <= self.horizon()
+                        && !twin!(TakeTheRemnant) => {}
+                Is::Yes => return Found::At(cell, entry),
+                Is::No => {}
+                Is::Doubtful if twin!(LeaveTheDead) => {}
+                Is::Doubtful => found = Found::Doubtful(cell, entry),
             }
         }
         found
+    }
+
+    /// Every other bit for a cell that may be the key's. All are looked at, without a branch: which one it is nobody can predict, and a branch that is
+    /// mispredicted holds up the next call's miss.
+    #[inline(always)]
+    fn candidates(&self, cells: &[AtomicPair]) -> u32 {
+        self.wide.with_low(cells, I::MASK, self.id.mark())
     }
 
     /// From here on nobody changes this cell who takes it for a key's: whoever saw it alive fails.
@@ -146,7 +148,7 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         cells: &[AtomicPair],
         decide: impl Fn(Option<u64>, u64) -> Decision<R>,
     ) -> Option<R> {
-        let cell = cells.iter().find(|cell| self.id.may_be(self.wide.low(cell)))?;
+        let cell = cells.get((self.candidates(cells).trailing_zeros() / 2) as usize)?;
         let entry = self.wide.load(cell);
         let gone = self.horizon();
         let is_its = self.id.may_be(entry.key()) && self.id.is(entry, |state| state <= gone) == Is::Yes;

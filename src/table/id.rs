@@ -20,8 +20,17 @@ pub(crate) trait Id: Copy {
     /// What places it: the low bits choose the bucket, the high ones the group. Part of the low word of its cell.
     fn key(self) -> u64;
 
+    /// The bits of a low word by which a cell can be told not to be its.
+    const MASK: u64 = !REFERENCE;
+
+    /// These bits, where it may be.
+    fn mark(self) -> u64;
+
     /// Whether a cell with this low word can be its.
-    fn may_be(self, low: u64) -> bool;
+    #[inline(always)]
+    fn may_be(self, low: u64) -> bool {
+        low & Self::MASK == self.mark()
+    }
 
     /// Whether such a cell is, live or gone. `gone`: whether a state is, by the horizon of now.
     fn is(self, entry: Entry, gone: impl Fn(u64) -> bool) -> Is;
@@ -73,9 +82,11 @@ impl Id for Hashed {
         self.0
     }
 
+    const MASK: u64 = u64::MAX;
+
     #[inline(always)]
-    fn may_be(self, low: u64) -> bool {
-        low == self.0
+    fn mark(self) -> u64 {
+        self.0
     }
 
     #[inline(always)]
@@ -248,8 +259,8 @@ impl Id for Exact<'_, '_> {
     }
 
     #[inline(always)]
-    fn may_be(self, low: u64) -> bool {
-        tag(low) == self.tag
+    fn mark(self) -> u64 {
+        self.tag
     }
 
     #[inline(always)]
@@ -338,8 +349,8 @@ impl Id for Known<'_> {
         tag(self.low)
     }
 
-    fn may_be(self, low: u64) -> bool {
-        tag(low) == tag(self.low)
+    fn mark(self) -> u64 {
+        tag(self.low)
     }
 
     /// By the bytes, as [`Exact`] does: in a newer table the key may have others of its own.

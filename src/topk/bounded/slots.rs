@@ -33,7 +33,7 @@ use crate::{
     pane::below,
     sync::{AtomicPair, Budget, Pair, Wide, prefetch, retry, twin},
 };
-use std::{cmp::Reverse, sync::Arc};
+use std::{array, cmp::Reverse, sync::Arc};
 
 /// Slots of a bucket. With its head it is two cache lines, which prefetchers fetch together.
 pub(super) const SLOTS: usize = if cfg!(windlass_loom) { 2 } else { 7 };
@@ -131,14 +131,12 @@ impl Bucket<'_> {
         name: impl FnMut() -> Option<u64>,
         carry: impl FnOnce() -> Carried,
     ) {
-        // Most adds are of keys that have a slot.
-        for (at, slot) in self.0.iter().enumerate().skip(1) {
-            if wide.low(slot) == lo {
-                let old = Entry(wide.load(slot));
-                if old.lo() == lo && !old.is_empty() && self.credit(wide, at, old, n) {
-                    return;
-                }
-                break;
+        // Most adds are of keys that have a slot, which nobody can predict: so no branch for each. (The head is none.)
+        let at = (wide.with_low(self.0, u64::MAX, lo) & !1).trailing_zeros() as usize / 2;
+        if let Some(slot) = self.0.get(at) {
+            let old = Entry(wide.load(slot));
+            if old.lo() == lo && !old.is_empty() && self.credit(wide, at, old, n) {
+                return;
             }
         }
         if wide.high(&self.0[1]) == 0 {
@@ -177,7 +175,7 @@ impl Bucket<'_> {
         if self.bar(wide) == 0 {
             return all;
         }
-        let mut entries: [Entry; SLOTS] = std::array::from_fn(|at| Entry(wide.load(&self.0[at + 1])));
+        let mut entries: [Entry; SLOTS] = array::from_fn(|at| Entry(wide.load(&self.0[at + 1])));
         entries.sort_unstable_by_key(|entry| Reverse(entry.count()));
         let hot =
             entries.into_iter().filter(|entry| entry.count() >= 2 && entry.name() != super::names::NONE);
@@ -287,19 +285,20 @@ impl Bucket<'_> {
 
     /// All slots: the key's, or the least of them by rank and by place.
     fn look(self, wide: impl Wide, lo: u64) -> Look {
-        let mut least: Option<(u64, usize, Entry)> = None;
-        for (at, slot) in self.0.iter().enumerate().skip(1) {
-            let entry = Entry(wide.load(slot));
-            if entry.lo() == lo && !entry.is_empty() {
-                return Look::Found(at, entry);
-            }
+        let entries: [Entry; SLOTS] = array::from_fn(|i| Entry(wide.load(&self.0[i + 1])));
+        // No branch for each: nobody can predict them.
+        let (mut own, mut least, mut least_rank) = (SLOTS, 0, u64::MAX);
+        for (i, entry) in entries.iter().enumerate() {
+            own = if entry.lo() == lo && !entry.is_empty() { own.min(i) } else { own };
             // An empty one is of a lesser rank than any.
             let rank = if entry.is_empty() { 0 } else { entry.rank().saturating_add(1) };
-            if least.is_none_or(|least| rank < least.0) {
-                least = Some((rank, at, entry));
-            }
+            least = if rank < least_rank { i } else { least };
+            least_rank = least_rank.min(rank);
         }
-        least.map_or(Look::Least(1, Entry(Pair::default())), |(_, at, entry)| Look::Least(at, entry))
+        match entries.get(own) {
+            Some(&entry) => Look::Found(own + 1, entry),
+            None => Look::Least(least + 1, entries[least]),
+        }
     }
 
     /// Slots are taken in order, and none is given back.
