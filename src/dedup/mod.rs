@@ -358,33 +358,39 @@ impl Dedup {
         if key.1.len() > MAX_LEN {
             return TOO_LONG;
         }
-        self.judge(now, |now| {
-            table.update_exact(hash, key, ahead, self.rule.observe(now)).map(|(code, _)| code)
-        })
+        let Some(now) = self.arrive(now) else { return self.refuse(JUMP) };
+        match table.update_exact(hash, key, ahead, self.rule.observe(now)) {
+            Ok((code, _)) => code,
+            Err(Full) => self.refuse(FULL),
+        }
     }
 
     #[inline(always)]
     fn observe_pinned(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> Outcome {
-        self.outcome(self.judge(now, |now| table.update(hash, self.rule.observe(now))))
-    }
-
-    #[inline(always)]
-    fn outcome(&self, code: u64) -> Outcome {
-        match code {
-            FRESH => Ok(Verdict::Fresh),
-            FULL => Err(Refused::Full),
-            JUMP => Err(Refused::Jump),
-            TOO_LONG => Err(Refused::TooLong),
-            first => Ok(Verdict::Duplicate { first_seen: Some(self.origin.tick(first)) }),
-        }
+        self.outcome(self.judge(table, hash, now))
     }
 
     /// The stamp that makes it a duplicate, or one of the codes below: in a register, where an `Outcome` would be put together
     /// in memory.
     #[inline(always)]
-    fn judge(&self, now: Tick, update: impl FnOnce(u64) -> Result<u64, Full>) -> u64 {
+    fn judge(&self, table: &Pinned<'_, impl Wide>, hash: KeyHash, now: Tick) -> u64 {
         let Some(now) = self.arrive(now) else { return self.refuse(JUMP) };
-        update(now).unwrap_or_else(|_| self.refuse(FULL))
+        match table.update(hash, self.rule.observe(now)) {
+            Ok(code) => code,
+            Err(Full) => self.refuse(FULL),
+        }
+    }
+
+    #[inline(always)]
+    fn outcome(&self, code: u64) -> Outcome {
+        // (One after the other: a match becomes a jump by a table.)
+        if code == FRESH {
+            Ok(Verdict::Fresh)
+        } else if code < TOO_LONG {
+            Ok(Verdict::Duplicate { first_seen: Some(self.origin.tick(code)) })
+        } else {
+            Err(refusal(code))
+        }
     }
 
     /// The stamp of an event, after a look at what it does to time. `None`: it jumps too far.
@@ -425,6 +431,15 @@ const FRESH: u64 = 0;
 const FULL: u64 = u64::MAX;
 const JUMP: u64 = u64::MAX - 1;
 const TOO_LONG: u64 = u64::MAX - 2;
+
+#[cold]
+fn refusal(code: u64) -> Refused {
+    match code {
+        FULL => Refused::Full,
+        JUMP => Refused::Jump,
+        _ => Refused::TooLong,
+    }
+}
 
 impl Maintain for Dedup {
     fn maintain_at(&self, now: Tick, budget: usize) -> bool {
