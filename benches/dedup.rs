@@ -1,7 +1,7 @@
 //! How fast is exact deduplication over a window of the last N events, beside what one would use without windlass?
 //!
 //! ```text
-//! cargo bench --bench dedup                             all of it: about twenty minutes
+//! cargo bench --bench dedup                             all of it: about a quarter of an hour
 //! cargo bench --bench dedup -- dedup_1m                 one group
 //! cargo bench --bench dedup -- dedup_1m/dashmap         one function
 //! WINDLASS_BENCH_QUICK=1 cargo bench --bench dedup      small, in seconds: does it run, do the answers hold?

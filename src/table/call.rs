@@ -102,8 +102,8 @@ impl<'a, W: Wide, I: Id> Call<'a, W, I> {
         found
     }
 
-    /// Every other bit for a cell that may be the key's. All are looked at, without a branch: which one it is nobody can predict, and a branch that is
-    /// mispredicted holds up the next call's miss.
+    /// Every other bit for a cell that may be the key's. All are looked at, without a branch: which one it is nobody can predict if keys are many, and a branch
+    /// that is mispredicted holds up the next call's miss.
     #[inline(always)]
     fn candidates(&self, cells: &[AtomicPair]) -> u32 {
         self.wide.with_low(cells, I::MASK, self.id.mark())
