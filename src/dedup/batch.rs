@@ -36,7 +36,7 @@ impl Dedup {
     }
 
     /// Observes `n` events in order, wherever they lie: `event(i)` gives the key and the tick of the i-th. It is called once
-    /// for each, up to 16 ahead of its turn, and once more then with [`super::Identity::Bytes`]. `outcomes` is extended by
+    /// for each, up to 24 ahead of its turn, and once more then with [`super::Identity::Bytes`]. `outcomes` is extended by
     /// one outcome for each, and must take them all; nothing is allocated here.
     pub fn observe_each<K: Key>(
         &self,

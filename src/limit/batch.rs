@@ -19,7 +19,7 @@ impl KeyedLimiter {
     }
 
     /// Makes `n` calls in order, wherever they lie: `call(i)` gives the key, the cost and the tick of the i-th. It is called once for
-    /// each, up to 16 ahead of its turn. `admissions` is extended by one for each; nothing is allocated here.
+    /// each, up to 24 ahead of its turn. `admissions` is extended by one for each; nothing is allocated here.
     pub fn check_each<K: Key>(
         &self,
         n: usize,

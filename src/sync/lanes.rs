@@ -28,24 +28,7 @@ pub(crate) fn halves_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W]
     // Sound: SSE2, which all of these processors have; 64 bytes of the line. To the language these are relaxed loads of its words.
     // Should the machine split them further, nothing is lost: bits are only ever added, until the whole word is cleared, and whoever
     // finds a bit missing looks at the ring again.
-    if W == 1 {
-        // SAFETY: see above.
-        unsafe {
-            asm!("movq {m}, {mask}",
-                 "punpcklqdq {m}, {m}",
-                 "movdqu {a}, xmmword ptr [{at}]",
-                 "movdqu {b}, xmmword ptr [{at} + 16]",
-                 "movdqu {c}, xmmword ptr [{at} + 32]",
-                 "movdqu {d}, xmmword ptr [{at} + 48]",
-                 "pand {a}, {m}", "pand {b}, {m}", "pand {c}, {m}", "pand {d}, {m}",
-                 "pcmpeqd {a}, {m}", "pcmpeqd {b}, {m}", "pcmpeqd {c}, {m}", "pcmpeqd {d}, {m}",
-                 "packssdw {a}, {b}", "packssdw {c}, {d}", "packsswb {a}, {c}",
-                 "pmovmskb {halves:e}, {a}",
-                 at = in(reg) at, mask = in(reg) mask[0], halves = lateout(reg) halves, m = out(xmm_reg) _,
-                 a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
-                 options(nostack, preserves_flags, readonly));
-        }
-    } else if W == 2 {
+    if W <= 2 {
         // From registers: a load of 16 bytes would wait until the words that have just been made are written.
         // SAFETY: see above.
         unsafe {
@@ -60,7 +43,8 @@ pub(crate) fn halves_with<const W: usize>(line: &[AtomicU64; 8], mask: &[u64; W]
                  "pcmpeqd {a}, {m}", "pcmpeqd {b}, {m}", "pcmpeqd {c}, {m}", "pcmpeqd {d}, {m}",
                  "packssdw {a}, {b}", "packssdw {c}, {d}", "packsswb {a}, {c}",
                  "pmovmskb {halves:e}, {a}",
-                 at = in(reg) at, low = in(reg) mask[0], high = in(reg) mask[1], halves = lateout(reg) halves, m = out(xmm_reg) _,
+                 at = in(reg) at, low = in(reg) mask[0], high = in(reg) mask[W - 1], halves = lateout(reg) halves,
+                 m = out(xmm_reg) _,
                  a = out(xmm_reg) _, b = out(xmm_reg) _, c = out(xmm_reg) _, d = out(xmm_reg) _,
                  options(nostack, preserves_flags, readonly));
         }

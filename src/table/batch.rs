@@ -9,6 +9,13 @@ use crate::{
 /// How many calls of a batch are on their way from memory: enough to keep a core's line buffers busy.
 const AHEAD: usize = 16;
 
+/// So many keys are hashed together, still further ahead: the exchange of a turn waits for every load before it, and so what the caller reads to make the calls
+/// comes from memory for all of these in the time for one.
+const BLOCK: usize = 8;
+
+/// Calls that are hashed, and have not had their turn.
+const HASHED: usize = (AHEAD + BLOCK).next_power_of_two();
+
 /// .. and how many their keys' bytes, where they are compared: the bucket, which says where they lie, has to be here by then.
 const SOON: usize = AHEAD / 2;
 
@@ -16,7 +23,7 @@ const SOON: usize = AHEAD / 2;
 const PINNED: usize = 64;
 
 impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
-    /// Makes `n` calls in order. `call(i)` is asked once for each, up to 16 ahead of its turn: for the key's hash, and for whatever
+    /// Makes `n` calls in order. `call(i)` is asked once for each, up to 24 ahead of its turn: for the key's hash, and for whatever
     /// `turn` needs. `soon` is for a key whose bucket is here. `turn` gets the i-th key and what came with it, and what all calls
     /// under one pin share; `answers` is extended by what it gives.
     #[inline(always)]
@@ -32,28 +39,27 @@ impl<const BUCKETS: usize, const CELLS: usize> KeyTable<BUCKETS, CELLS> {
         if n == 0 {
             return;
         }
-        let mut ahead = [call(0); AHEAD];
+        let mut ahead = [call(0); HASHED];
         for start in (0..n).step_by(PINNED) {
             let guard = epoch::pin();
             let (table, room) = (self.pinned(wide, &guard), Ahead::default());
-            let fetch = |i: usize| {
-                let call = call(i);
-                table.prefetch(call.0);
-                call
-            };
             if start == 0 {
                 table.prefetch(ahead[0].0);
-                for (i, slot) in ahead.iter_mut().enumerate().take(n).skip(1) {
-                    *slot = fetch(i);
+                for (i, slot) in ahead.iter_mut().enumerate().take(n.min(AHEAD)).skip(1) {
+                    *slot = call(i);
+                    table.prefetch(slot.0);
                 }
             }
             answers.extend((start..n.min(start + PINNED)).map(|i| {
-                let this = ahead[i % AHEAD];
-                if i + AHEAD < n {
-                    ahead[i % AHEAD] = fetch(i + AHEAD);
+                if i.is_multiple_of(BLOCK) {
+                    for later in i + AHEAD..n.min(i + AHEAD + BLOCK) {
+                        ahead[later % HASHED] = call(later);
+                    }
                 }
-                soon(&table, ahead[(i + SOON) % AHEAD].0);
-                turn(&table, &room, i, this)
+                // (In the end there are no more: those of before, which are here.)
+                table.prefetch(ahead[(i + AHEAD) % HASHED].0);
+                soon(&table, ahead[(i + SOON) % HASHED].0);
+                turn(&table, &room, i, ahead[i % HASHED])
             }));
             table.give_back(&room);
         }
