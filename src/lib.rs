@@ -111,7 +111,7 @@ struct MetricsExamples;
 pub mod model {
     pub use crate::{
         count::model::{Counter, Shelf},
-        dedup::model::{ExactTicket, Rule, Ticket},
+        dedup::model::{Beginning, ExactTicket, Rule, Ticket},
         fifo::model::Fifo,
         limit::{
             model::{Changing, Clientele, Limiters, Newest, OneLimiter, Overridden, Own, Rings},

@@ -1,7 +1,7 @@
 //! Ticks to stamps and back.
 
 use crate::{
-    sync::{AtomicU64, Ordering::Relaxed},
+    sync::{AtomicU64, Ordering::Relaxed, twin},
     time::Tick,
 };
 
@@ -67,20 +67,28 @@ impl Origin {
         }
     }
 
-    /// The stamp of `now` for calls that only ask: the nearest there is.
-    pub(crate) fn past(&self, now: Tick) -> u64 {
+    /// The stamp of `now` for calls that only ask: the nearest there is. `None`: no call has come before, and what one that comes
+    /// meanwhile leaves must not be looked at, as there was no stamp to compare it with (models: `asks_before_the_first`).
+    #[inline]
+    pub(crate) fn past(&self, now: Tick) -> Option<u64> {
         match self.first.load(Relaxed) {
-            UNSET => 0,
-            _ => self.at(now).unwrap_or(MAX_STAMP),
+            UNSET => twin!(AsksBeforeTime).then_some(0),
+            _ => Some(self.at(now).unwrap_or(MAX_STAMP)),
         }
     }
 
-    /// What [`Origin::at`] would say, if `now` came first as well.
+    /// What `ask` says to the stamp that [`Origin::at`] would give, if `now` came first as well.
+    ///
+    /// When another has come first meanwhile it is asked once more: whoever acquires what that one has left sees the origin here.
     #[inline]
-    pub(crate) fn foresee(&self, now: Tick) -> Option<u64> {
-        match self.first.load(Relaxed) {
-            UNSET => Some(self.base + now.0 % self.grid * self.tick),
-            _ => self.at(now),
+    pub(crate) fn foresee<R>(&self, now: Tick, ask: impl Fn(Option<u64>) -> R) -> R {
+        loop {
+            let begun = self.first.load(Relaxed) != UNSET;
+            let foreseen = || Some(self.base + now.0 % self.grid * self.tick);
+            let answer = ask(if begun { self.at(now) } else { foreseen() });
+            if begun || twin!(AsksBeforeTime) || self.first.load(Relaxed) == UNSET {
+                return answer;
+            }
         }
     }
 

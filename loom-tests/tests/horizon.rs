@@ -6,7 +6,7 @@ use crate::common::{EMPTY, bounded};
 use loom::{sync::Arc, thread};
 use windlass::{
     Refresh,
-    model::{Rule, Stop, Table, Twin, with},
+    model::{Beginning, Rule, Stop, Table, Twin, with},
 };
 
 type One<const CELLS: usize> = Table<1, CELLS>;
@@ -51,6 +51,31 @@ fn a_stalled_call_neither_mints_nor_repeats_a_state() {
 #[should_panic(expected = "not monotone")]
 fn twin_a_late_call_keeps_its_own_time() {
     with(Twin::OwnTime, stalled_callers);
+}
+
+/// The first call of all, and one that asks for its id by a clock that is more than a window ahead: it is not there, or is gone.
+fn asking_before_the_first() {
+    bounded(10, || {
+        let t = Arc::new(Beginning::new(rule()));
+        let (t2, t3) = (t.clone(), t.clone());
+        let asks = thread::spawn(move || t2.contains(9, 17));
+        let second = thread::spawn(move || t3.observe(9, 12));
+        let first = t.observe(9, 10);
+        assert!(!asks.join().unwrap(), "by no time");
+        assert!((first == Ok(true)) ^ (second.join().unwrap() == Ok(true)));
+        assert!(t.contains(9, 12));
+    });
+}
+
+#[test]
+fn asks_before_the_first() {
+    asking_before_the_first();
+}
+
+#[test]
+#[should_panic(expected = "by no time")]
+fn twin_asks_by_no_time() {
+    with(Twin::AsksBeforeTime, asking_before_the_first);
 }
 
 /// The window runs out for two entries while three callers whose clocks differ come, two of them with one id.

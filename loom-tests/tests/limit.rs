@@ -4,8 +4,9 @@
 
 use crate::common::{EMPTY, bounded, bounded_by_two};
 use loom::{sync::Arc, thread};
+use std::time::Duration;
 use windlass::{
-    Algorithm,
+    Algorithm, Limiter, Quota, Tick,
     model::{Clientele, Limiters, Newest, OneLimiter, Table, Twin, with},
 };
 
@@ -217,6 +218,28 @@ fn newest_time_stays() {
 #[should_panic(expected = "time went back")]
 fn twin_sets_time_blindly() {
     with(Twin::TimeBlindly, time_goes_on);
+}
+
+/// The first call of all, and one that asks when the permit is back: by either order there is one.
+fn asking_before_the_first() {
+    bounded(5, || {
+        let limiter = Arc::new(Limiter::builder(Quota::new(1, Duration::from_micros(10))).build().unwrap());
+        let asks = limiter.clone();
+        let asks = thread::spawn(move || asks.peek_at(1, Tick(NOW + 10_000)));
+        assert!(limiter.check_at(1, Tick(NOW)).is_allowed());
+        assert!(asks.join().unwrap().is_allowed(), "by no time");
+    });
+}
+
+#[test]
+fn asks_before_the_first() {
+    asking_before_the_first();
+}
+
+#[test]
+#[should_panic(expected = "by no time")]
+fn twin_asks_by_no_time() {
+    with(Twin::AsksBeforeTime, asking_before_the_first);
 }
 
 /// A client's log runs out while a snapshot is read, and another client gets its ring: that one's permits are not charged to the first.

@@ -30,6 +30,7 @@ impl Dedup {
     #[must_use]
     pub fn digest_at(&self, now: Tick) -> u64 {
         let (at, gone) = (self.origin.past(now), self.table.horizon());
+        let lives = |state: u64| at.is_some_and(|at| state > gone && self.rule.is_live(state, at, gone));
         let mut states: HashMap<(u64, u64), u64> = HashMap::new();
         self.table.each(|name, state| {
             let KeyHash { hi, lo } = Seed(0).hash(name);
@@ -37,7 +38,6 @@ impl Dedup {
             let there = states.entry((hi, lo)).or_default();
             *there = state.max(*there);
         });
-        let lives = |state: u64| state > gone && self.rule.is_live(state, at, gone);
         // A sum, as they come in any order.
         let sum = states
             .into_iter()

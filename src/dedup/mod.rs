@@ -206,7 +206,7 @@ impl Dedup {
     /// Whether an observation of the id at `now` would find a duplicate.
     #[must_use]
     pub fn contains_at(&self, key: impl Key, now: Tick) -> bool {
-        let now = self.origin.past(now);
+        let Some(now) = self.origin.past(now) else { return false };
         self.change(key, self.rule.contains(now)).is_ok_and(|(there, _)| there)
     }
 
@@ -224,7 +224,7 @@ impl Dedup {
     /// ```
     #[must_use]
     pub fn first_seen_at(&self, key: impl Key, now: Tick) -> Option<Tick> {
-        let now = self.origin.past(now);
+        let now = self.origin.past(now)?;
         let (first, _) = self.change(key, self.rule.first(now)).ok()?;
         first.map(|first| self.origin.tick(first))
     }
@@ -237,7 +237,7 @@ impl Dedup {
 
     /// Forgets the id, so that the next observation finds it fresh; one that is claimed is aborted. Whether it was there at `now`.
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
-        let now = self.origin.past(now);
+        let Some(now) = self.origin.past(now) else { return false };
         self.change(key, self.rule.forget(now)).is_ok_and(|(there, _)| there)
     }
 
@@ -245,7 +245,8 @@ impl Dedup {
     /// others write is approximate.
     #[must_use]
     pub fn live_at(&self, now: Tick) -> u64 {
-        let (now, gone) = (self.origin.past(now), self.table.horizon());
+        let Some(now) = self.origin.past(now) else { return 0 };
+        let gone = self.table.horizon();
         self.table.count(None, |state| state > gone && self.rule.is_live(state, now, gone))
     }
 
@@ -268,7 +269,9 @@ impl Dedup {
     /// ([`crate::Maintainer`]).
     pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
         // Whoever only looks after it does not fix the origin.
-        if let Ok(Some(target)) = self.rule.horizon_at(self.origin.past(now), self.table.horizon()) {
+        if let Some(now) = self.origin.past(now)
+            && let Ok(Some(target)) = self.rule.horizon_at(now, self.table.horizon())
+        {
             self.table.advance(target);
         }
         budget > 0 && self.table.maintain(budget)

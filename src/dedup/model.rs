@@ -5,7 +5,11 @@ use super::{
     rule::{self, Claimed},
     state::{self, BLOCK},
 };
-use crate::table::model::{Exact, Name, Stop, Table};
+use crate::{
+    origin::Origin,
+    table::model::{Exact, Name, Stop, Table},
+    time::Tick,
+};
 
 /// The shipped rule, for a window by events.
 #[derive(Clone, Copy)]
@@ -92,6 +96,29 @@ impl<const BUCKETS: usize, const CELLS: usize> Table<BUCKETS, CELLS> {
     /// `Dedup::forget_at`: whether the id was there.
     pub fn forget(&self, rule: &Rule, key: u64, now: u64) -> bool {
         self.change(key, rule.0.forget(now * BLOCK)).unwrap_or(false)
+    }
+}
+
+/// Before the first call: there is no origin yet.
+pub struct Beginning(Table<1, 2>, Origin, Rule);
+
+impl Beginning {
+    /// For the rule.
+    pub fn new(rule: Rule) -> Beginning {
+        let origin = Origin::new(rule.0.reach + rule.0.granule, BLOCK.ilog2(), 1);
+        Beginning(Table::new([[(0, 0); 2]], 0), origin, rule)
+    }
+
+    /// `Dedup::observe_at`: whether the id is fresh.
+    pub fn observe(&self, key: u64, now: u64) -> Result<bool, Stop> {
+        let now = self.1.at(Tick(now)).unwrap_or(0);
+        self.0.observe(&self.2, key, now / BLOCK)
+    }
+
+    /// `Dedup::contains_at`.
+    pub fn contains(&self, key: u64, now: u64) -> bool {
+        let Some(now) = self.1.past(Tick(now)) else { return false };
+        self.0.change(key, self.2.0.contains(now)).unwrap_or(false)
     }
 }
 

@@ -224,7 +224,7 @@ impl KeyedLimiter {
         let guard = pin();
         let quota = self.quota();
         let (judges, course, _) = self.present(&guard);
-        let time = course.time(self.foresee(now));
+        let time = course.time(self.nearest(now));
         let answer = with_judge!(judges, judge => with_wide!(self.table.wide(), wide => {
             judge.peek(&self.table.pinned(wide, &guard), hash, 0, time)
         }));
@@ -279,7 +279,7 @@ impl KeyedLimiter {
     ) -> bool {
         let guard = pin();
         let (judges, course, _) = self.present(&guard);
-        let at = || course.time(self.foresee(now()));
+        let at = || course.time(self.nearest(now()));
         with_judge!(judges, judge => with_wide!(self.table.wide(), wide => {
             let table = self.table.pinned(wide, &guard);
             around(judge.given(permits), &|others| judge.give_back(&table, hash, charge, permits, at, others))
@@ -290,7 +290,7 @@ impl KeyedLimiter {
     pub(super) fn charge_more(&self, hash: KeyHash, permits: u64, now: Tick) -> u64 {
         let guard = pin();
         let (judges, course, _) = self.present(&guard);
-        let time = course.time(self.foresee(now));
+        let time = course.time(self.nearest(now));
         with_judge!(judges, judge => with_wide!(self.table.wide(), wide => {
             judge.charge_more(&self.table.pinned(wide, &guard), hash, permits, time).unwrap_or(0)
         }))

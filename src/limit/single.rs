@@ -266,8 +266,8 @@ impl Limiter {
     /// What [`Limiter::check_at`] would answer. Nothing is taken.
     #[must_use]
     pub fn peek_at(&self, cost: u64, now: Tick) -> Admission {
-        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
-        self.core.peek(cost, at).map_or(Admission::Never, Admission::from)
+        let answer = self.origin.foresee(now, |at| self.core.peek(cost, at.unwrap_or(MAX_STAMP)));
+        answer.map_or(Admission::Never, Admission::from)
     }
 
     /// Another quota from `now` on, for all calls that begin after this one has ended. Those under way meanwhile are judged by the old quota or by the
@@ -314,8 +314,7 @@ impl Limiter {
     /// Gives back all that was taken. Whether there was something. (`false` also when it has been done too often: see
     /// [`super::KeyedLimiter::forget_at`].)
     pub fn forget_at(&self, now: Tick) -> bool {
-        let at = self.origin.foresee(now).unwrap_or(MAX_STAMP);
-        self.core.forget(at)
+        self.origin.past(now).is_some_and(|at| self.core.forget(at))
     }
 
     /// The quota now.

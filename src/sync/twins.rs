@@ -19,6 +19,8 @@ pub enum Twin {
     GoneAtFirstSight,
     /// A late call goes by its own clock although the horizon has passed it.
     OwnTime,
+    /// A call that asks before the first has come looks at what that one leaves by a time of its own.
+    AsksBeforeTime,
     /// A commit takes any claim for its own.
     CommitAny,
     /// An abort does not look at whose claim there is.

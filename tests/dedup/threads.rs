@@ -51,6 +51,32 @@ impl Drop for Watch<'_> {
     }
 }
 
+/// The first call of all, and one that asks for its id by a clock that is more than a window ahead: it is not there, or is gone.
+#[test]
+fn asked_while_the_first_comes() {
+    const ASKED: [fn(&Dedup) -> bool; 4] = [
+        |dedup| dedup.contains_at(1_u64, Tick(115)),
+        |dedup| dedup.first_seen_at(1_u64, Tick(115)).is_some(),
+        |dedup| dedup.forget_at(1_u64, Tick(115)),
+        |dedup| dedup.live_at(Tick(115)) > 0,
+    ];
+    for (turn, asked) in ASKED.iter().cycle().take(40).enumerate() {
+        let start = Start { threads: 2, here: AtomicUsize::new(0), failed: AtomicBool::new(false) };
+        let builder = || Dedup::builder(Window::last_n(10)).capacity(1);
+        let all: Vec<Dedup> = (0..500).map(|_| builder().build().expect("valid")).collect();
+        threads(2, |thread| {
+            let _watch = Watch(&start.failed);
+            for (round, dedup) in all.iter().enumerate() {
+                start.wait(round);
+                match thread {
+                    0 => assert_eq!(dedup.observe_at(1_u64, Tick(100)), Ok(Verdict::Fresh)),
+                    _ => assert!(!asked(dedup), "turn {turn}, round {round}"),
+                }
+            }
+        });
+    }
+}
+
 /// The numbers below `n`, in an order of the thread's own.
 fn order(n: usize, seed: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();

@@ -210,21 +210,23 @@ impl KeyedLimiter {
     #[must_use]
     pub fn peek_at(&self, key: impl Key, cost: u64, now: Tick) -> Admission {
         let hash = key.key_hash(self.seed);
-        let newest = self.newest.load(Relaxed);
-        let at = self.origin.foresee(now).filter(|&at| at < newest || self.is_plausible(at, newest));
-        let guard = epoch::pin();
-        if let (Some(limiter), Some(_)) = (self.own(hash, &guard), at) {
-            return limiter.peek_at(cost, now);
-        }
-        let (judges, course, unknown) = self.present(&guard);
-        with_judge!(judges, judge => match (cost, at) {
-            (cost, _) if cost > judge.burst() => Admission::Never,
-            (_, None) => unknown,
-            (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
-                let time = course.time(at);
-                let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, time);
-                answer.map_or(unknown, |answer| course.told(answer, at, time).into())
-            }),
+        self.origin.foresee(now, |at| {
+            let newest = self.newest.load(Relaxed);
+            let at = at.filter(|&at| at < newest || self.is_plausible(at, newest));
+            let guard = epoch::pin();
+            if let (Some(limiter), Some(_)) = (self.own(hash, &guard), at) {
+                return limiter.peek_at(cost, now);
+            }
+            let (judges, course, unknown) = self.present(&guard);
+            with_judge!(judges, judge => match (cost, at) {
+                (cost, _) if cost > judge.burst() => Admission::Never,
+                (_, None) => unknown,
+                (cost, Some(at)) => with_wide!(self.table.wide(), wide => {
+                    let time = course.time(at);
+                    let answer = judge.peek(&self.table.pinned(wide, &guard), hash, cost, time);
+                    answer.map_or(unknown, |answer| course.told(answer, at, time).into())
+                }),
+            })
         })
     }
 
@@ -233,11 +235,11 @@ impl KeyedLimiter {
     /// permits, in the time in which an empty one fills; and when `now` lies before an admission by more than that time.)
     pub fn forget_at(&self, key: impl Key, now: Tick) -> bool {
         let hash = key.key_hash(self.seed);
-        let at = self.origin.past(now);
         let guard = epoch::pin();
         if let Some(limiter) = self.own(hash, &guard) {
             return limiter.forget_at(now);
         }
+        let Some(at) = self.origin.past(now) else { return false };
         let (judges, course, _) = self.present(&guard);
         with_judge!(judges, judge => with_wide!(self.table.wide(), wide => {
             judge.forget(&self.table.pinned(wide, &guard), hash, course.time(at))
@@ -246,9 +248,8 @@ impl KeyedLimiter {
 
     /// Upkeep, most of which calls do by themselves: see [`crate::Dedup::maintain_at`].
     pub fn maintain_at(&self, now: Tick, budget: usize) -> bool {
-        let at = self.origin.past(now);
         let newest = self.newest.load(Relaxed);
-        if at > newest && self.is_plausible(at, newest) {
+        if let Some(at) = self.origin.past(now).filter(|&at| at > newest && self.is_plausible(at, newest)) {
             self.advance(at);
         }
         if budget == 0 {
@@ -384,9 +385,9 @@ impl KeyedLimiter {
         judge.check_shared(self.shared.get(cell as usize)?, cost, at)
     }
 
-    /// The stamp of a call that only asks or gives back: the nearest there is.
-    pub(super) fn foresee(&self, now: Tick) -> u64 {
-        self.origin.foresee(now).unwrap_or(crate::origin::MAX_STAMP)
+    /// The stamp of a call that goes on from what another has done, and so is not the first: the nearest there is.
+    pub(super) fn nearest(&self, now: Tick) -> u64 {
+        self.origin.past(now).unwrap_or(0)
     }
 
     /// What a client is told that the table does not know.
