@@ -258,9 +258,12 @@ fn beside_others() {
                     assert!(has(id), "{layout}: {id} of {before}, {newest}");
                     kept += 1;
                 }
-                // None that had gone, but for a few errors.
+                // None that had gone, but for a few errors: as many as with ids that never came. (A pane that goes on for the next one errs more.)
                 let found = gone.iter().filter(|id| has(**id)).count();
-                assert!(found < 10, "{layout}: {found} of {before}");
+                if found >= 10 {
+                    let strangers = (1 << 40..).take(20 * gone.len()).filter(|id| has(*id)).count();
+                    assert!(found < 10 + strangers / 10, "{layout}: {found} of {before}, {strangers}");
+                }
             }
             assert!(kept > 20 * IDS, "{layout}: {kept}");
         });
