@@ -133,14 +133,16 @@ fn killed() {
         for id in kept {
             assert!(bloom.contains_at(*id, Tick(newest)), "round {round}: {id} is lost, {newest}");
         }
-        // And it goes on: what is cleared is clear.
-        from = newest + random.below(9_000);
-        for id in (1 << 40..).take(5_000) {
+        // And it goes on: the next pane is clear, and errs as planned. (Those before may err more: one goes on for the next as long as a thread
+        // stalls that clears.)
+        from = newest + 4_000 + random.below(9_000);
+        let wrong = || (1 << 41..).take(5_000).filter(|id: &u64| bloom.contains_at(*id, Tick(from))).count();
+        let before = wrong();
+        for id in (1 << 40..).take(3_000) {
             bloom.insert_at(id, Tick(from));
         }
-        let wrong = (1 << 41..).take(5_000).filter(|id: &u64| bloom.contains_at(*id, Tick(from))).count();
-        // (More than was planned for were put in at once.)
-        assert!(wrong < 150, "round {round}: {wrong}");
+        let after = wrong();
+        assert!(after < before + 20, "round {round}: {before}, {after}");
     }
     assert!(all > 12_000, "{all}");
 }
