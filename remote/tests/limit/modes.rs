@@ -2,7 +2,8 @@
 
 use super::connect;
 use crate::servers::{Server, available, until_async};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::Barrier;
 use windlass_remote::{Admission, Algorithm, DecidedBy, ErrorKind, LimiterDown, Mode, Quota, RemoteLimiter};
 
 /// So long that no test sees its end, nor anything given back.
@@ -11,7 +12,8 @@ const LONG: Duration = Duration::from_secs(365 * 86_400);
 /// The longest time between reports.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// What four processes were granted of one client's, each with four tasks that call `calls` times; and how often the engine was asked.
+/// What four processes were granted of one client's, each with four tasks that call `calls` times; and how often the engine was asked. All
+/// have called once before one calls again: else one may be done before another begins, and tell it of all.
 async fn hammer(
     server: &Server,
     namespace: &str,
@@ -25,12 +27,16 @@ async fn hammer(
         let limiter = RemoteLimiter::builder(&remote, namespace, quota).algorithm(algorithm).mode(mode);
         limiters.push((limiter.build().expect("valid"), remote));
     }
+    let all_begun = Arc::new(Barrier::new(16));
     let tasks: Vec<_> = (0..16)
         .map(|task| {
-            let limiter = limiters[task % 4].0.clone();
+            let (limiter, all_begun) = (limiters[task % 4].0.clone(), all_begun.clone());
             tokio::spawn(async move {
                 let mut allowed = 0;
-                for _ in 0..calls {
+                for call in 0..calls {
+                    if call == 1 {
+                        all_begun.wait().await;
+                    }
                     allowed += u64::from(limiter.check("ann", 1).await.expect("an answer").is_allowed());
                     tokio::task::yield_now().await;
                 }
