@@ -79,13 +79,14 @@ impl Origin {
 
     /// What `ask` says to the stamp that [`Origin::at`] would give, if `now` came first as well.
     ///
-    /// When another has come first meanwhile it is asked once more: whoever acquires what that one has left sees the origin here.
+    /// When another has come first meanwhile it is asked once more. Relaxed: whoever has acquired what that one has left sees the origin
+    /// (models: `asks_before_the_first`).
     #[inline]
     pub(crate) fn foresee<R>(&self, now: Tick, ask: impl Fn(Option<u64>) -> R) -> R {
         loop {
             let begun = self.first.load(Relaxed) != UNSET;
-            let foreseen = || Some(self.base + now.0 % self.grid * self.tick);
-            let answer = ask(if begun { self.at(now) } else { foreseen() });
+            let stamp = if begun { self.at(now) } else { Some(self.base + now.0 % self.grid * self.tick) };
+            let answer = ask(stamp);
             if begun || twin!(AsksBeforeTime) || self.first.load(Relaxed) == UNSET {
                 return answer;
             }
